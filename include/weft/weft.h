@@ -1,0 +1,229 @@
+/*
+ * weft.h - sessions for agents: keep every conversation, give it back.
+ *
+ * A store holds sessions.  A session is an append-only stream of events,
+ * numbered from 1; most of them are messages.  Everything that can be done to
+ * a store can be done through one door, weft_call(), with JSON in and JSON
+ * out; what must be fast (appending, reading, waiting) also has functions of
+ * its own.
+ *
+ * Rules that hold for every function in this file:
+ *
+ *  - It returns WEFT_OK (0) or a negative enum weft_code, unless it says
+ *    otherwise.  On failure *err, unless it is NULL, says what went wrong, and
+ *    outputs are left untouched.
+ *  - Text goes in as a pointer and a length, and is copied if it is kept.
+ *    Text that comes out is NUL-terminated behind its length, belongs to the
+ *    object it came from, and dies with it.
+ *  - An object returned through `struct weft_foo **` is yours; give it back
+ *    with the function named there, which takes NULL.
+ *  - A struct weft_store and a struct weft_queue may be used by many threads
+ *    at once.  Any other object belongs to one thread at a time.
+ *  - Option structs are set up by their init function, with
+ *    sizeof(struct ...) as the second argument, before fields are changed.
+ *  - A store does not survive fork(): in the child every call fails with
+ *    WEFT_IO, and only weft_close may be used.
+ *  - The library touches no signals, no locale, no standard streams and not
+ *    the working directory.
+ */
+#ifndef WEFT_WEFT_H
+#define WEFT_WEFT_H
+
+#include "weft/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct weft_store;
+struct weft_answer;
+struct weft_page;
+struct weft_queue;
+
+/* "0.1.0" */
+WEFT_API const char *weft_version(void);
+
+/* ---- opening ---- */
+
+#define WEFT_OPEN_READ_ONLY 1u
+#define WEFT_OPEN_NO_CREATE 2u /* an error if there is no store yet */
+#define WEFT_OPEN_SINGLE 4u    /* keep everybody else out */
+
+struct weft_open_options {
+	size_t size;
+	uint32_t flags;
+	uint32_t reserved;
+	/* The clock, in milliseconds since 1970; NULL: the system's. */
+	int64_t (*now_ms)(void *ctx);
+	void *now_ctx;
+};
+
+WEFT_API void weft_open_options_init(struct weft_open_options *o, size_t size);
+
+/*
+ * Open the store that `url` names: "jsonl:DIR", "memory:".  Options may follow
+ * behind '?': "jsonl:DIR?queue=64&message_bytes=1000" (every limit in
+ * docs/LIMITS.md).  `options` may be NULL.
+ *
+ * Errors: INVALID (bad URL), NOT_FOUND (NO_CREATE and none there), IO (of a
+ * newer format, of somebody else, on a network file system), BUSY, CORRUPT.
+ */
+WEFT_API int weft_open(const char *url, const struct weft_open_options *options,
+		       struct weft_store **ret, struct weft_error *err);
+
+/*
+ * Wait for everything submitted to be answered, bring the store to rest and
+ * free it.  Takes NULL.  No other call may be under way or follow.  An error
+ * says that the last checkpoint failed; what was acknowledged is safe all the
+ * same, and is found again when the store is next opened.
+ */
+WEFT_API int weft_close(struct weft_store *store, struct weft_error *err);
+
+/* ---- the door ---- */
+
+/*
+ * Call a method with a JSON object: {"method":"show","session":"..."}.
+ * docs/API.md lists the methods.  *ret holds the answer, which is JSON; free
+ * it with weft_answer_free.
+ */
+WEFT_API int weft_call(struct weft_store *store, const char *request,
+		       size_t request_len, struct weft_answer **ret,
+		       struct weft_error *err);
+WEFT_API const char *weft_answer_text(const struct weft_answer *answer,
+				      size_t *ret_len);
+WEFT_API void weft_answer_free(struct weft_answer *answer);
+
+/* ---- appending ---- */
+
+#define WEFT_NO_EXPECT UINT64_MAX
+
+struct weft_append_options {
+	size_t size;
+	uint64_t expect; /* content_seq that must still hold, or NO_EXPECT */
+	uint64_t token;  /* of a lease, or 0 */
+	const char *op;  /* operation id, or NULL */
+	size_t op_len;
+};
+
+WEFT_API void weft_append_options_init(struct weft_append_options *o,
+				       size_t size);
+
+/* What an append came to. */
+struct weft_receipt {
+	uint64_t seq;   /* of the first message */
+	uint64_t count; /* how many there are */
+	uint32_t replayed; /* 1: the operation id was known; nothing written */
+	uint32_t reserved;
+	char id[WEFT_ID_CHARS + 2];      /* of the first message */
+	char session[WEFT_ID_CHARS + 2]; /* where it went */
+};
+
+/*
+ * Append one message (a JSON object) or several at once (a JSON array: all or
+ * none) to `session`, which is an id, a name or what else `weft show` takes.
+ * Durable when this returns: it survives a power cut.
+ *
+ * Errors: INVALID, INVALID_PART, UNKNOWN_PART_KIND, NOT_FOUND, AMBIGUOUS,
+ * DELETED, STALE (expect), OP_MISMATCH, LEASED, LIMIT, NO_SPACE, BUSY, IO, and
+ * UNKNOWN: it may have been written; ask again with the same operation id.
+ */
+WEFT_API int weft_append(struct weft_store *store, const char *session,
+			 size_t session_len, const char *json, size_t json_len,
+			 const struct weft_append_options *options,
+			 struct weft_receipt *ret, struct weft_error *err);
+
+/*
+ * The same without waiting.  If this returns WEFT_OK, `done` is called exactly
+ * once, on a thread of the library, in the order in which the appends of one
+ * session took place; if not, never.  BUSY: the queue is full, nothing was
+ * taken.  `done` must be quick and must not call the library, except
+ * weft_submit.
+ */
+typedef void weft_done(void *ctx, int code, const struct weft_receipt *receipt,
+		       const struct weft_error *err);
+WEFT_API int weft_submit(struct weft_store *store, const char *session,
+			 size_t session_len, const char *json, size_t json_len,
+			 const struct weft_append_options *options,
+			 weft_done *done, void *ctx, struct weft_error *err);
+
+/*
+ * A queue of completions, for event loops: hand weft_queue_done as `done` and
+ * a struct weft_ticket as `ctx`; poll the descriptor for reading and take
+ * what is there.
+ */
+struct weft_ticket {
+	struct weft_queue *queue; /* set this, and what follows if you like */
+	void *user;
+	struct weft_ticket *next; /* the queue's own */
+	int code;
+	struct weft_receipt receipt;
+	struct weft_error error;
+};
+
+WEFT_API int weft_queue_new(struct weft_queue **ret, struct weft_error *err);
+WEFT_API int weft_queue_fd(const struct weft_queue *q);
+/* The next finished ticket, or NULL if there is none now. */
+WEFT_API struct weft_ticket *weft_queue_next(struct weft_queue *q);
+WEFT_API void weft_queue_free(struct weft_queue *q);
+WEFT_API void weft_queue_done(void *ticket, int code,
+			      const struct weft_receipt *receipt,
+			      const struct weft_error *err);
+
+/* ---- reading ---- */
+
+#define WEFT_READ_BACKWARDS 1u /* newest first */
+#define WEFT_READ_MESSAGES 2u  /* messages only */
+#define WEFT_READ_REDACTED 4u  /* also those that were redacted */
+
+struct weft_read_options {
+	size_t size;
+	uint64_t first, last; /* seqs, inclusive; default 1 to the end */
+	uint32_t flags;
+	uint32_t max; /* events; 0: as many as a page holds */
+};
+
+WEFT_API void weft_read_options_init(struct weft_read_options *o, size_t size);
+
+/* One event of a page; text is valid as long as the page. */
+struct weft_event {
+	uint64_t seq;
+	uint64_t last;     /* = seq, but for a range that is gone */
+	int64_t ts_ms;     /* recorded */
+	int64_t at_ms;     /* said; = ts_ms if nothing else was given */
+	const char *type;  /* "message", ... */
+	const char *state; /* "ok", "altered", "unsealed", "damaged", "gone" */
+	const char *body;  /* "role":"user","parts":[...] */
+	size_t body_len;
+	const char *line; /* the whole line, or NULL if damaged or gone */
+	size_t line_len;
+	uint32_t redacted;
+	uint32_t background;
+	char id[WEFT_ID_CHARS + 2];
+};
+
+/* Read a page of events; *ret is freed with weft_page_free. */
+WEFT_API int weft_read(struct weft_store *store, const char *session,
+		       size_t session_len,
+		       const struct weft_read_options *options,
+		       struct weft_page **ret, struct weft_error *err);
+WEFT_API size_t weft_page_count(const struct weft_page *page);
+/* 0 if i is past the end, else 1. */
+WEFT_API int weft_page_event(const struct weft_page *page, size_t i,
+			     struct weft_event *ret);
+/* 1 if nothing of the range is left behind this page. */
+WEFT_API int weft_page_done(const struct weft_page *page);
+WEFT_API void weft_page_free(struct weft_page *page);
+
+/*
+ * Wait until `session` has an event after `seq`; *ret_head is its last one
+ * then.  timeout_ms < 0: for ever.  WEFT_BUSY at the time-out.
+ */
+WEFT_API int weft_wait(struct weft_store *store, const char *session,
+		       size_t session_len, uint64_t seq, int64_t timeout_ms,
+		       uint64_t *ret_head, struct weft_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,32 @@
+/* text.h - rules for text that people write: UTF-8, folding, cutting. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include "base/arena.h"
+
+/* True if `s` is well-formed UTF-8 (no surrogates, nothing over U+10FFFF). */
+bool text_is_utf8(struct weft_str s);
+
+/*
+ * The longest beginning of `s` that has at most `max` characters as a reader
+ * counts them (grapheme clusters), so that no character is cut in two.
+ * `s` is well-formed UTF-8.
+ */
+struct weft_str text_cut(struct weft_str s, size_t max);
+
+/*
+ * `s` for comparing without regard to case, marks and form: decomposed,
+ * stripped of marks, case folded.  What is not UTF-8 is kept as it is.
+ */
+int text_fold(struct weft_str s, struct arena *a, struct weft_str *ret,
+	      struct weft_error *err);
+
+/*
+ * Check a short text that people and programs give as a name: well-formed
+ * UTF-8, no control characters (NUL and newline among them), at most `max`
+ * bytes.  `field` is named in the error.
+ */
+int text_check_line(struct weft_str s, size_t max, const char *field,
+		    struct weft_error *err);
+
+#endif

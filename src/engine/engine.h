@@ -1,0 +1,151 @@
+/*
+ * engine.h - requests in, durable events out.
+ *
+ * DESIGN
+ *
+ * Whoever wants something written fills a struct request and submits it.  The
+ * submitting thread has already checked and copied everything (message.h), so
+ * that the committer only plans and writes.
+ *
+ * One committer thread takes all that has gathered (up to a batch), and calls
+ * the store's write() with plan_batch: inside the store's lock each request is
+ * planned against the store and those before it in the batch, bad ones are
+ * refused alone, and the rest is made durable with one flush.  Then each
+ * request is answered once, in order.  There is no timer: while one flush
+ * runs, the next batch gathers.
+ *
+ * Which thread may touch what is said at each field.  Locks are never nested.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "model/message.h"
+#include "weft/store.h"
+#include "weft/weft.h"
+
+struct engine;
+
+enum request_kind {
+	REQUEST_CREATE,
+	REQUEST_APPEND,
+	REQUEST_PATCH,   /* slug, metadata, pinned, ... */
+	REQUEST_NAME,    /* give, move or take away an alias */
+	REQUEST_REDACT,
+	REQUEST_DELETE,
+	REQUEST_RESTORE
+};
+
+enum name_how { NAME_ADD, NAME_MOVE, NAME_REMOVE };
+
+/*
+ * One thing to be written.  Memory: everything in it lives in `arena`, which
+ * belongs to the request.  The submitter fills it in, the committer answers,
+ * and from submit to done() only the committer may touch it.
+ */
+struct request {
+	uint32_t kind; /* enum request_kind */
+	struct arena arena;
+	struct request *next; /* the queue's */
+
+	struct weft_id session; /* of all kinds but CREATE */
+	struct weft_str op;
+	uint64_t expect; /* WEFT_NO_EXPECT: nothing is expected */
+	uint64_t token;
+
+	/* CREATE: what the session begins with (kind, parent, key, agent,
+	 * slug, ...; no id) and further names. */
+	struct session_rec create;
+	const struct weft_str *aliases;
+	size_t n_aliases;
+
+	/* APPEND */
+	struct message *messages;
+	size_t n_messages;
+	size_t bytes; /* of all bodies together */
+
+	struct weft_str patch;  /* PATCH: a JSON object */
+	struct weft_str name;   /* NAME */
+	uint32_t name_how;      /* enum name_how */
+	const uint64_t *targets; /* REDACT: seqs */
+	size_t n_targets;
+	uint32_t undo; /* REDACT */
+
+	/* The answer. */
+	int status;
+	struct weft_error err;
+	struct weft_id ret_session;
+	struct weft_id ret_id; /* event id of the first event */
+	uint64_t ret_seq;
+	uint64_t ret_count;
+	uint32_t ret_replayed; /* known op: nothing was written */
+	uint32_t ret_created;  /* CREATE: 0 if the key existed already */
+	uint32_t ret_changed;  /* how many events were written */
+
+	void (*done)(struct request *q); /* owns the request from here on */
+	void *ctx;
+};
+
+struct request *request_new(uint32_t kind, struct weft_error *err);
+void request_free(struct request *q);
+
+int engine_open(const char *url, const struct weft_open_options *o,
+		struct engine **ret, struct weft_error *err);
+int engine_close(struct engine *e, struct weft_error *err);
+
+struct store *engine_store(struct engine *e);
+const struct store_limits *engine_limits(const struct engine *e);
+int64_t engine_now_ms(const struct engine *e);
+
+/* Queue a request; BUSY if the queue is full, and then it is still yours. */
+int engine_submit(struct engine *e, struct request *q, struct weft_error *err);
+
+/* Submit, waiting for room, and wait for the answer.  Returns its status;
+ * the request stays yours. */
+int engine_run(struct engine *e, struct request *q, struct weft_error *err);
+
+/*
+ * Find a session as people name it: id, key, alias, slug, then unique prefix
+ * of an id (6 characters or more); the first kind with a hit wins, two hits
+ * are AMBIGUOUS and listed.  Deleted sessions are found by id only.
+ */
+int engine_resolve(struct engine *e, struct weft_str name,
+		   struct weft_id *ret, struct weft_error *err);
+
+/* Read one record; NOT_FOUND. */
+int engine_session(struct engine *e, const struct weft_id *id, struct arena *a,
+		   struct session_rec *ret, struct weft_error *err);
+
+/*
+ * Read events as the session sees them: inherited ones through its parents,
+ * hidden ones marked (or left out).
+ */
+struct view_event {
+	struct store_event event;
+	uint32_t redacted;
+};
+struct view_page {
+	struct view_event *v;
+	size_t n;
+	uint32_t done;
+};
+int engine_read(struct engine *e, const struct event_range *r, bool redacted,
+		struct arena *a, struct view_page *ret, struct weft_error *err);
+
+/* Wait for an event of `id` after `seq`; BUSY at the time-out. */
+int engine_wait(struct engine *e, const struct weft_id *id, uint64_t seq,
+		int64_t timeout_ms, uint64_t *ret_head,
+		struct weft_error *err);
+
+/* Counters for `weft stats` and health. */
+struct engine_stats {
+	uint64_t requests, batches, events, refused, queued, queue_max;
+	uint64_t watchers;
+};
+void engine_get_stats(struct engine *e, struct engine_stats *ret);
+
+/* The engine behind a public handle; for api/. */
+struct engine *weft_store_engine(struct weft_store *s);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * derive.h - what an event means for the records: the one place.
+ *
+ * Used when planning a write, in recovery, when catching up with another
+ * process and when rebuilding, so that all of them come to the same result.
+ */
+#ifndef MODEL_DERIVE_H
+#define MODEL_DERIVE_H
+
+#include "model/message.h"
+#include "weft/store.h"
+
+/*
+ * Apply event `e` to `rec`, its session's record before it (all zero for the
+ * session's first event), in place.  Text in `rec` afterwards points into `e`,
+ * into `facts` or into out->arena.  Effects on others are added to `out`:
+ * OP_NAME, OP_HIDE, and at most one OP_ADD for the parent that pays.
+ *
+ * `facts` may be NULL; then they are read from the event.  Damaged events
+ * move head_seq and nothing else.  Unknown types move head_seq and updated_at.
+ */
+int derive_event(struct session_rec *rec, const struct store_event *e,
+		 const struct message_facts *facts, struct op_list *out,
+		 struct weft_error *err);
+
+/* Add what a descendant spent to `rec`; adds an OP_ADD for the next payer, if
+ * there is one. */
+void derive_add(struct session_rec *rec, const struct totals *spent,
+		struct op_list *out);
+
+/* Grow the list by one op, or mark it failed. */
+struct store_op *op_list_add(struct op_list *out, uint32_t kind,
+			     const struct weft_id *session);
+
+#endif

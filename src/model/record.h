@@ -1,0 +1,65 @@
+/*
+ * record.h - the session record as a table of fields.
+ *
+ * Whoever needs every field of a record (columns in SQL, JSON for people, a
+ * deep copy, a comparison) walks this table, so that a new field is one line.
+ */
+#ifndef MODEL_RECORD_H
+#define MODEL_RECORD_H
+
+#include "base/arena.h"
+#include "weft/store.h"
+
+enum field_kind {
+	FIELD_ID,   /* struct weft_id */
+	FIELD_U64,  /* uint64_t */
+	FIELD_TIME, /* int64_t, milliseconds */
+	FIELD_STR,  /* struct weft_str */
+	FIELD_JSON  /* struct weft_str that is empty or holds JSON */
+};
+
+struct record_field {
+	const char *name;
+	uint8_t kind; /* enum field_kind */
+	uint16_t offset;
+};
+
+extern const struct record_field record_fields[];
+extern const size_t record_n_fields;
+
+static inline void *record_at(struct session_rec *r,
+			      const struct record_field *f)
+{
+	return (char *)r + f->offset;
+}
+
+static inline const void *record_at_const(const struct session_rec *r,
+					  const struct record_field *f)
+{
+	return (const char *)r + f->offset;
+}
+
+/* Copy `from` with all its text into the arena. */
+int record_copy(struct session_rec *to, const struct session_rec *from,
+		struct arena *a, struct weft_error *err);
+
+bool record_eq(const struct session_rec *a, const struct session_rec *b);
+
+/*
+ * A record that owns its text on the heap, for caches.  record_own_update
+ * makes `own` equal to `from`; only text whose pointer or content differs is
+ * copied.  On failure `own` is unchanged.
+ */
+struct record_own {
+	struct session_rec rec;
+};
+int record_own_update(struct record_own *own, const struct session_rec *from,
+		      struct weft_error *err);
+void record_own_done(struct record_own *own);
+
+void totals_add(struct totals *to, const struct totals *more);
+
+const char *session_kind_name(uint64_t kind); /* "primary", ... */
+bool session_kind_parse(struct weft_str s, uint64_t *ret);
+
+#endif
