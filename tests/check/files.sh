@@ -1,0 +1,19 @@
+# Sourced by the checks: print the project's own files that match one of the
+# patterns, NUL between them, new ones included and ignored ones not.
+project_files() {
+	if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+		git ls-files -z --cached --others --exclude-standard -- "$@"
+	else
+		# Not a clone: an unpacked archive.
+		local pattern first='' names=()
+
+		for pattern; do
+			names+=($first -name "$pattern")
+			first=-o
+		done
+		find . -name 'build*' -prune -o -type f \( "${names[@]}" \) -print0
+	fi | while IFS= read -r -d '' file; do
+		# Deleted, but not yet from the index.
+		[ ! -f "$file" ] || printf '%s\0' "$file"
+	done
+}
