@@ -14,14 +14,14 @@ missing_packages() {
 			}'
 }
 
-# Runs a command with the rights to change the system.
+# Runs a command with the rights to change the system; asks for no password.
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
 	elif command -v sudo >/dev/null; then
-		sudo -- "$@"
+		sudo -n -- "$@"
 	else
-		echo "${0##*/}: must be root, or have sudo, to run: $*" >&2
+		echo "${0##*/}: must be root, or have sudo without a password, to run: $*" >&2
 		return 1
 	fi
 }
