@@ -1,0 +1,36 @@
+/*
+ * blob.h - attachments of the JSONL store: blobs/ab/<sha256 in hex>.
+ *
+ * DESIGN: put writes a temporary file, syncs it, renames it, and always syncs
+ * the shard directory, also when the blob was there already: whoever put it
+ * may have died before doing so.  A hit touches the file, so that collection,
+ * which only takes what is older than a day, cannot race a put.
+ */
+#ifndef STORE_JSONL_BLOB_H
+#define STORE_JSONL_BLOB_H
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "weft/store.h"
+
+int blob_put(struct fs *fs, const char *dir, struct weft_str bytes,
+	     struct blob_ref *ret, struct weft_error *err);
+/* NOT_FOUND, or CORRUPT if the bytes do not have that hash. */
+int blob_get(struct fs *fs, const char *dir, const struct blob_ref *ref,
+	     struct arena *a, struct weft_str *ret, struct weft_error *err);
+int blob_exists(struct fs *fs, const char *dir, const struct blob_ref *ref);
+
+/* Call `each` for every blob; other files there are problems in the report,
+ * but for temporary ones, which are left to blob_collect. */
+int blob_each(struct fs *fs, const char *dir, struct store_report *report,
+	      int (*each)(void *ctx, const struct blob_ref *ref), void *ctx,
+	      struct weft_error *err);
+
+/* Remove blobs older than `before_ms` for which is_used() says 0, and left
+ * over temporary files as old. */
+int blob_collect(struct fs *fs, const char *dir, int64_t before_ms,
+		 int (*is_used)(void *ctx, const struct blob_ref *ref),
+		 void *ctx, struct store_report *report,
+		 struct weft_error *err);
+
+#endif
