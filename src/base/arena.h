@@ -15,9 +15,10 @@ struct arena {
 	struct arena_block *blocks; /* newest first */
 	char *next;                 /* free room in the newest */
 	size_t room;
-	size_t used;  /* bytes held by all blocks */
-	size_t limit; /* 0: none */
-	bool failed;  /* sticky: an allocation was refused */
+	size_t used;    /* bytes held by all blocks */
+	size_t limit;   /* of used; 0: none */
+	bool failed;    /* sticky: refused one, refuses all until a reset */
+	bool no_memory; /* it was malloc that refused, not the limit */
 };
 
 void arena_init(struct arena *a, size_t limit);

@@ -23,9 +23,9 @@
 
 /* A view of a string literal, also usable in static initialisers. */
 #define STR(literal) ((struct weft_str){ (literal), sizeof(literal) - 1 })
-#define STR_INIT(literal)                       \
-	{                                       \
-		(literal), sizeof(literal) - 1  \
+#define STR_INIT(literal)                      \
+	{                                      \
+		(literal), sizeof(literal) - 1 \
 	}
 
 /* For printf("%.*s", STR_ARG(s)): never prints more than an int can say. */
@@ -38,7 +38,8 @@ static inline struct weft_str str_of(const char *cstr)
 
 static inline bool str_eq(struct weft_str a, struct weft_str b)
 {
-	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+	return a.len == b.len &&
+	       (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
 static inline bool str_starts(struct weft_str s, struct weft_str prefix)

@@ -14,8 +14,8 @@ struct buf {
 	char *ptr;
 	size_t len;
 	size_t room;
-	size_t max;
-	int error; /* 0, WEFT_LIMIT or WEFT_NO_MEMORY */
+	size_t max; /* of len; there is no "none", but SIZE_MAX is one */
+	int error;  /* 0, WEFT_LIMIT or WEFT_NO_MEMORY */
 };
 
 void buf_init(struct buf *b, size_t max);
@@ -35,7 +35,11 @@ void buf_printf(struct buf *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 #define buf_add_lit(b, literal) buf_add((b), (literal), sizeof(literal) - 1)
 
-/* `s` as a JSON string with its quotes; only what must be escaped is. */
+/*
+ * `s` as a JSON string with its quotes; only what must be escaped is.  A byte
+ * that is not UTF-8 becomes U+FFFD, so that the result is JSON whatever `s`
+ * is.
+ */
 void buf_add_json(struct buf *b, struct weft_str s);
 
 static inline struct weft_str buf_str(const struct buf *b)

@@ -18,7 +18,8 @@ int fail(struct weft_error *err, int code, const char *format, ...)
 /*
  * The same for a failed system call: the code follows from errno (ENOSPC and
  * EDQUOT: no_space, ENOMEM: no_memory, EROFS: read_only, else io), and its
- * text is added behind ": ".
+ * text is added behind ": ".  A negative errno, as base/file.h returns it, is
+ * taken for the positive one.
  */
 int fail_errno(struct weft_error *err, int os_error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -36,11 +36,11 @@ struct file_stat {
 };
 
 struct fs_space {
-	uint64_t free_bytes;  /* what this user may still write */
+	uint64_t free_bytes; /* what this user may still write */
 	uint64_t total_bytes;
-	bool is_network;      /* NFS, SMB, 9p, FUSE and the like */
+	bool is_network; /* NFS, SMB, 9p, FUSE and the like */
 	bool is_read_only;
-	char kind[16];        /* "ext4", "nfs", or its magic number */
+	char kind[16]; /* "ext4", "nfs", or its magic number */
 };
 
 /* An open file; implementations put it first in their own. */
@@ -230,7 +230,9 @@ static inline void watch_close(struct watch *w)
 
 /*
  * Make `path` hold exactly `data`: temporary file, fsync, rename, fsync of
- * `dir`.  A crash leaves the old content or the new, never a mixture.
+ * `dir`.  A crash leaves the old content or the new, never a mixture, and
+ * perhaps the temporary file PATH.new, which the next call uses.  Two who
+ * replace the same file wait for each other; -EAGAIN after two seconds.
  */
 int fs_replace(struct fs *fs, const char *dir, const char *path,
 	       struct weft_str data);

@@ -1,4 +1,4 @@
-/* hash.h - SHA-256 and randomness, both from libcrypto. */
+/* hash.h - SHA-256 from libcrypto, randomness from the kernel. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 

@@ -19,8 +19,8 @@
 #define JSON_DEPTH_MAX 128
 
 struct json_limits {
-	size_t bytes_max; /* 0: none */
-	unsigned depth_max;
+	size_t bytes_max;   /* 0: none */
+	unsigned depth_max; /* 0: JSON_DEPTH_MAX, which is also the most */
 };
 
 /* yyjson's allocator on mem.h; hand it to every yyjson call that takes one. */
@@ -29,7 +29,8 @@ extern const yyjson_alc json_alc;
 /*
  * Parse `text`.  On failure: WEFT_INVALID ("not JSON: unexpected character at
  * line 1, column 7", "member \"role\" twice at line 1, column 20") or
- * WEFT_LIMIT.  Free with yyjson_doc_free.
+ * WEFT_LIMIT.  Columns count bytes, from 1.  `limits` may be NULL: none but
+ * JSON_DEPTH_MAX.  Free with yyjson_doc_free.
  */
 int json_parse(struct weft_str text, const struct json_limits *limits,
 	       yyjson_doc **ret, struct weft_error *err);
@@ -53,13 +54,13 @@ const char *json_kind(yyjson_val *v);
 /*
  * Step through the members of the JSON object `text`, which must be valid
  * JSON.  `raw` are the value's own bytes, exactly as written; `key` is
- * between the quotes, not unescaped.  Start with pos = 0; false at the end.
+ * between the quotes, not unescaped.  Start with pos = 0; false at the end,
+ * or where it turns out to be no JSON.
  */
 bool json_next_member(struct weft_str text, size_t *pos, struct weft_str *key,
 		      struct weft_str *raw);
 /* The same for the elements of an array. */
-bool json_next_element(struct weft_str text, size_t *pos,
-		       struct weft_str *raw);
+bool json_next_element(struct weft_str text, size_t *pos, struct weft_str *raw);
 
 /* Append valid JSON without the white space between its tokens. */
 void buf_add_minified(struct buf *b, struct weft_str json);

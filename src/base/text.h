@@ -8,6 +8,12 @@
 bool text_is_utf8(struct weft_str s);
 
 /*
+ * The bytes of the well-formed character that `s` begins with, 1 to 4; 0 if
+ * it begins with none.
+ */
+size_t text_char_len(struct weft_str s);
+
+/*
  * The longest beginning of `s` that has at most `max` characters as a reader
  * counts them (grapheme clusters), so that no character is cut in two.
  * `s` is well-formed UTF-8.

@@ -1,0 +1,524 @@
+/*
+ * json.c - strict reading on top of yyjson.
+ *
+ * yyjson checks the grammar, UTF-8 and surrogates, on a copy that the document
+ * owns.  It takes any depth and duplicate members, so both are looked for in
+ * the finished tree.  Its values lie one behind the other, each container in
+ * front of what it contains, so that one loop over them sees everything; a
+ * stack of at most JSON_DEPTH_MAX ends says how deep it is.
+ *
+ * Long input is scanned for its depth first: "[[[[..." would otherwise become
+ * a tree of many times its size before it is refused.
+ */
+#include "base/json.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define PRESCAN_BYTES KIB(64)
+#define PAIRWISE_MAX  16 /* members; a table is slower below */
+#define NAME_SHOWN    64 /* characters of a name in a message */
+
+static void *alc_malloc(void *ctx, size_t bytes)
+{
+	(void)ctx;
+	return mem_alloc(bytes);
+}
+
+static void *alc_realloc(void *ctx, void *p, size_t old_bytes, size_t bytes)
+{
+	(void)ctx;
+	(void)old_bytes;
+	return mem_resize(p, bytes);
+}
+
+static void alc_free(void *ctx, void *p)
+{
+	(void)ctx;
+	mem_free(p);
+}
+
+const yyjson_alc json_alc = {
+	.malloc = alc_malloc,
+	.realloc = alc_realloc,
+	.free = alc_free,
+};
+
+/* A place in a text as people count it, from 1; columns are bytes. */
+struct place {
+	size_t line, column;
+};
+
+static struct place place_of(struct weft_str text, size_t at)
+{
+	struct place place = { 1, 1 };
+	const char *p = text.ptr;
+	const char *end = p + (at < text.len ? at : text.len);
+	const char *newline;
+
+	while (p < end && (newline = memchr(p, '\n', (size_t)(end - p)))) {
+		place.line++;
+		p = newline + 1;
+	}
+	place.column += (size_t)(end - p);
+	return place;
+}
+
+static const char *reason_of(const yyjson_read_err *e)
+{
+	switch (e->code) {
+	case YYJSON_READ_ERROR_EMPTY_CONTENT:
+		return "nothing there";
+	case YYJSON_READ_ERROR_UNEXPECTED_CONTENT:
+		return "something behind the value";
+	case YYJSON_READ_ERROR_UNEXPECTED_END:
+		return "unexpected end";
+	case YYJSON_READ_ERROR_UNEXPECTED_CHARACTER:
+		return "unexpected character";
+	case YYJSON_READ_ERROR_INVALID_NUMBER:
+		return "invalid number";
+	case YYJSON_READ_ERROR_INVALID_STRING:
+		return "invalid string";
+	case YYJSON_READ_ERROR_LITERAL:
+		return "invalid word";
+	default:
+		return "wrong structure";
+	}
+}
+
+static int fail_parse(struct weft_str text, const yyjson_read_err *e,
+		      struct weft_error *err)
+{
+	struct place place;
+
+	if (e->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+		return fail_no_memory(err);
+	place = place_of(text, e->pos);
+	return fail(err, WEFT_INVALID, "not JSON: %s at line %zu, column %zu",
+		    reason_of(e), place.line, place.column);
+}
+
+/* The string that starts at `i`: where it ends, or SIZE_MAX. */
+static size_t skip_string(struct weft_str text, size_t i)
+{
+	size_t from = i + 1;
+
+	while (from < text.len) {
+		const char *quote =
+			memchr(text.ptr + from, '"', text.len - from);
+		size_t at, escapes = 0;
+
+		if (!quote)
+			break;
+		at = (size_t)(quote - text.ptr);
+		while (at - escapes > i + 1 &&
+		       text.ptr[at - escapes - 1] == '\\')
+			escapes++;
+		if (escapes % 2 == 0)
+			return at + 1;
+		from = at + 1;
+	}
+	return SIZE_MAX;
+}
+
+/* Where `text` gets deeper than `max`, or SIZE_MAX; brackets need not match. */
+static size_t find_too_deep(struct weft_str text, unsigned max)
+{
+	size_t depth = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		switch (text.ptr[i]) {
+		case '"':
+			i = skip_string(text, i);
+			if (i == SIZE_MAX)
+				return SIZE_MAX;
+			i--;
+			break;
+		case '[':
+		case '{':
+			if (++depth > max)
+				return i;
+			break;
+		case ']':
+		case '}':
+			depth -= depth > 0;
+			break;
+		default:
+			break;
+		}
+	}
+	return SIZE_MAX;
+}
+
+static int fail_deep(struct weft_str text, unsigned max, struct weft_error *err)
+{
+	struct place place = place_of(text, find_too_deep(text, max));
+
+	return fail(err, WEFT_LIMIT,
+		    "JSON more than %u levels deep at line %zu, column %zu",
+		    max, place.line, place.column);
+}
+
+/* One check of one document. */
+struct check {
+	yyjson_doc *doc;
+	struct weft_str text;
+	unsigned depth_max;
+	yyjson_val **table; /* names of one large object, by hash */
+	size_t table_room;
+};
+
+static void check_done(struct check *c)
+{
+	mem_free(c->table);
+}
+
+static int fail_twice(const struct check *c, yyjson_val *key,
+		      struct weft_error *err)
+{
+	/* A string of the tree lies where it was in the text. */
+	size_t at = (size_t)(yyjson_get_str(key) - c->doc->str_pool) - 1;
+	struct place place = place_of(c->text, at);
+	struct weft_str name = text_cut(json_str(key), NAME_SHOWN);
+
+	return fail(err, WEFT_INVALID,
+		    "member \"%.*s\" twice at line %zu, column %zu",
+		    STR_ARG(name), place.line, place.column);
+}
+
+static yyjson_val *next_key(yyjson_val *key)
+{
+	return unsafe_yyjson_get_next(key + 1);
+}
+
+/* The first name that was there before, or NULL; n is PAIRWISE_MAX at most. */
+static yyjson_val *find_twice_small(yyjson_val *object, size_t n)
+{
+	struct weft_str names[PAIRWISE_MAX];
+	yyjson_val *key = unsafe_yyjson_get_first(object);
+
+	for (size_t i = 0; i < n; i++, key = next_key(key)) {
+		names[i] = json_str(key);
+		for (size_t k = 0; k < i; k++) {
+			if (str_eq(names[k], names[i]))
+				return key;
+		}
+	}
+	return NULL;
+}
+
+/* Put `key` into the table unless an equal one is there already. */
+static bool table_add(struct check *c, size_t room, yyjson_val *key)
+{
+	struct weft_str name = json_str(key);
+	size_t i = (size_t)hash_bytes(name.ptr, name.len) & (room - 1);
+
+	for (; c->table[i]; i = (i + 1) & (room - 1)) {
+		if (str_eq(json_str(c->table[i]), name))
+			return false;
+	}
+	c->table[i] = key;
+	return true;
+}
+
+static int check_large(struct check *c, yyjson_val *object, size_t n,
+		       struct weft_error *err)
+{
+	yyjson_val *key = unsafe_yyjson_get_first(object);
+	size_t room = 4 * PAIRWISE_MAX;
+
+	while (room < 2 * n)
+		room *= 2;
+	if (room > c->table_room) {
+		mem_free(c->table);
+		c->table_room = 0;
+		c->table = mem_alloc(room * sizeof(*c->table));
+		if (!c->table)
+			return fail_no_memory(err);
+		c->table_room = room;
+	}
+	memset(c->table, 0, room * sizeof(*c->table));
+	for (size_t i = 0; i < n; i++, key = next_key(key)) {
+		if (!table_add(c, room, key))
+			return fail_twice(c, key, err);
+	}
+	return WEFT_OK;
+}
+
+static int check_names(struct check *c, yyjson_val *object,
+		       struct weft_error *err)
+{
+	size_t n = yyjson_obj_size(object);
+	yyjson_val *twice;
+
+	if (n > PAIRWISE_MAX)
+		return check_large(c, object, n, err);
+	twice = find_twice_small(object, n);
+	return twice ? fail_twice(c, twice, err) : WEFT_OK;
+}
+
+static int check_tree(struct check *c, struct weft_error *err)
+{
+	yyjson_val *ends[JSON_DEPTH_MAX];
+	yyjson_val *end = unsafe_yyjson_get_next(c->doc->root);
+	unsigned depth = 0;
+
+	for (yyjson_val *v = c->doc->root; v < end; v++) {
+		int r = WEFT_OK;
+
+		if (!yyjson_is_ctn(v))
+			continue;
+		while (depth && v >= ends[depth - 1])
+			depth--;
+		if (depth == c->depth_max)
+			return fail_deep(c->text, c->depth_max, err);
+		ends[depth++] = unsafe_yyjson_get_next(v);
+		if (yyjson_is_obj(v))
+			r = check_names(c, v, err);
+		if (r != WEFT_OK)
+			return r;
+	}
+	return WEFT_OK;
+}
+
+/* yyjson's functions take a char * but do not write to it. */
+static yyjson_doc *read_text(struct weft_str text, const yyjson_alc *alc,
+			     yyjson_read_err *e)
+{
+	char *bytes;
+
+	memcpy(&bytes, &text.ptr, sizeof(bytes));
+	return yyjson_read_opts(bytes, text.len, YYJSON_READ_BIGNUM_AS_RAW, alc,
+				e);
+}
+
+int json_parse(struct weft_str text, const struct json_limits *limits,
+	       yyjson_doc **ret, struct weft_error *err)
+{
+	CLEANUP(check_done)
+	struct check c = { .text = text, .depth_max = JSON_DEPTH_MAX };
+	yyjson_read_err e;
+	int r;
+
+	if (limits && limits->bytes_max && text.len > limits->bytes_max)
+		return fail(err, WEFT_LIMIT,
+			    "JSON has %zu bytes, the limit is %zu", text.len,
+			    limits->bytes_max);
+	if (limits && limits->depth_max && limits->depth_max < JSON_DEPTH_MAX)
+		c.depth_max = limits->depth_max;
+	if (text.len == 0)
+		return fail(err, WEFT_INVALID, "not JSON: nothing there");
+	if (text.len > PRESCAN_BYTES &&
+	    find_too_deep(text, c.depth_max) != SIZE_MAX)
+		return fail_deep(text, c.depth_max, err);
+	c.doc = read_text(text, &json_alc, &e);
+	if (!c.doc)
+		return fail_parse(text, &e, err);
+	r = check_tree(&c, err);
+	if (r != WEFT_OK) {
+		yyjson_doc_free(c.doc);
+		return r;
+	}
+	*ret = c.doc;
+	return WEFT_OK;
+}
+
+void json_doc_cleanup(yyjson_doc **doc)
+{
+	yyjson_doc_free(*doc);
+}
+
+yyjson_doc *json_parse_trusted(struct weft_str text, void *pool,
+			       size_t pool_bytes)
+{
+	yyjson_read_err e = { .code = YYJSON_READ_ERROR_MEMORY_ALLOCATION };
+	yyjson_doc *doc = NULL;
+	yyjson_alc alc;
+
+	/* The copy alone needs that much: do not try in vain. */
+	if (pool_bytes > text.len &&
+	    yyjson_alc_pool_init(&alc, pool, pool_bytes))
+		doc = read_text(text, &alc, &e);
+	if (!doc && e.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+		doc = read_text(text, &json_alc, &e);
+	return doc;
+}
+
+const char *json_kind(yyjson_val *v)
+{
+	switch (yyjson_get_type(v)) {
+	case YYJSON_TYPE_OBJ:
+		return "object";
+	case YYJSON_TYPE_ARR:
+		return "array";
+	case YYJSON_TYPE_STR:
+		return "string";
+	case YYJSON_TYPE_BOOL:
+		return "boolean";
+	case YYJSON_TYPE_NUM:
+	case YYJSON_TYPE_RAW: /* a number too large for the others */
+		return "number";
+	case YYJSON_TYPE_NULL:
+		return "null";
+	default:
+		return "nothing";
+	}
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static size_t skip_space(struct weft_str text, size_t i)
+{
+	while (i < text.len && is_space(text.ptr[i]))
+		i++;
+	return i;
+}
+
+static size_t skip_container(struct weft_str text, size_t i)
+{
+	size_t depth = 0;
+
+	while (i < text.len) {
+		switch (text.ptr[i]) {
+		case '"':
+			i = skip_string(text, i);
+			continue;
+		case '[':
+		case '{':
+			depth++;
+			break;
+		case ']':
+		case '}':
+			if (--depth == 0)
+				return i + 1;
+			break;
+		default:
+			break;
+		}
+		i++;
+	}
+	return SIZE_MAX;
+}
+
+/* The value that starts at `i`: where it ends, or SIZE_MAX. */
+static size_t skip_value(struct weft_str text, size_t i)
+{
+	size_t start = i;
+
+	if (i >= text.len)
+		return SIZE_MAX;
+	switch (text.ptr[i]) {
+	case '"':
+		return skip_string(text, i);
+	case '[':
+	case '{':
+		return skip_container(text, i);
+	default:
+		break;
+	}
+	while (i < text.len && !is_space(text.ptr[i]) && text.ptr[i] != ',' &&
+	       text.ptr[i] != ']' && text.ptr[i] != '}')
+		i++;
+	return i > start ? i : SIZE_MAX;
+}
+
+/* Go to the next item of a container: true if something is there. */
+static bool find_item(struct weft_str text, size_t *i, char open)
+{
+	bool first = *i == 0;
+
+	*i = skip_space(text, *i);
+	if (*i >= text.len || text.ptr[*i] != (first ? open : ','))
+		return false;
+	*i = skip_space(text, *i + 1);
+	return *i < text.len;
+}
+
+static bool take_value(struct weft_str text, size_t i, size_t *pos,
+		       struct weft_str *raw)
+{
+	size_t end = skip_value(text, i);
+
+	if (end == SIZE_MAX)
+		return false;
+	*raw = (struct weft_str){ text.ptr + i, end - i };
+	*pos = end;
+	return true;
+}
+
+bool json_next_member(struct weft_str text, size_t *pos, struct weft_str *key,
+		      struct weft_str *raw)
+{
+	size_t i = *pos, end;
+	struct weft_str name;
+
+	if (!find_item(text, &i, '{') || text.ptr[i] != '"')
+		return false;
+	end = skip_string(text, i);
+	if (end == SIZE_MAX)
+		return false;
+	name = (struct weft_str){ text.ptr + i + 1, end - i - 2 };
+	i = skip_space(text, end);
+	if (i >= text.len || text.ptr[i] != ':')
+		return false;
+	if (!take_value(text, skip_space(text, i + 1), pos, raw))
+		return false;
+	*key = name;
+	return true;
+}
+
+bool json_next_element(struct weft_str text, size_t *pos, struct weft_str *raw)
+{
+	size_t i = *pos;
+
+	return find_item(text, &i, '[') && take_value(text, i, pos, raw);
+}
+
+void buf_add_minified(struct buf *b, struct weft_str json)
+{
+	size_t i = skip_space(json, 0);
+
+	while (i < json.len && !b->error) {
+		size_t start = i;
+
+		while (i < json.len && !is_space(json.ptr[i])) {
+			size_t end = i + 1;
+
+			if (json.ptr[i] == '"')
+				end = skip_string(json, i);
+			i = end == SIZE_MAX ? json.len : end;
+		}
+		buf_add(b, json.ptr + start, i - start);
+		i = skip_space(json, i);
+	}
+}
+
+void buf_add_one_line(struct buf *b, struct weft_str json)
+{
+	if (json.len && (memchr(json.ptr, '\n', json.len) ||
+			 memchr(json.ptr, '\r', json.len)))
+		buf_add_minified(b, json);
+	else
+		buf_add_str(b, json);
+}
+
+void buf_add_val(struct buf *b, yyjson_val *v)
+{
+	size_t len;
+	char *text;
+
+	if (b->error)
+		return;
+	text = yyjson_val_write_opts(v, YYJSON_WRITE_NOFLAG, &json_alc, &len,
+				     NULL);
+	if (!text) {
+		b->error = WEFT_NO_MEMORY;
+		return;
+	}
+	buf_add(b, text, len);
+	mem_free(text);
+}
