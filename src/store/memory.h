@@ -1,0 +1,88 @@
+/* memory.h - the inside of the memory: store, shared by its files. */
+#ifndef STORE_MEMORY_H
+#define STORE_MEMORY_H
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "base/table.h"
+#include "store/index.h"
+#include "store/store.h"
+
+/* The events of one session, in their order. */
+struct memory_log {
+	struct table_node node;
+	struct weft_id session;
+	struct store_event *v; /* bytes and op of each are one allocation */
+	size_t n, room;
+	size_t coming; /* v[n..n + coming): prepared, not yet written */
+};
+
+struct memory_blob {
+	struct table_node node;
+	struct blob_ref ref;
+	bool used; /* a write has referred to it */
+	char bytes[];
+};
+
+/*
+ * DESIGN
+ *
+ * `writer` is held by a write from planning to publishing, and by tasks that
+ * change something.  `lock` guards all data: shared for reading, exclusive
+ * only while a planned write is put in place.  Whoever holds `writer` may read
+ * without `lock`, except blobs, which come and go without a write.  `bell`
+ * guards what waiting needs.  Order: writer, lock; bell is never held with
+ * another.
+ */
+struct memory {
+	struct store store;
+	pid_t pid; /* of the process that opened it */
+	bool read_only;
+
+	pthread_mutex_t writer;
+	pthread_rwlock_t lock;
+	struct table logs;  /* the truth */
+	struct table blobs; /* by their hash */
+	struct index index; /* derived from the logs */
+
+	pthread_mutex_t bell;
+	pthread_cond_t rung;
+	uint64_t stamp;   /* one more for each write */
+	uint64_t wakes;   /* one more for each wake() */
+	bool wake_unseen; /* no wait was under way: it ends the next */
+	uint64_t writes;
+};
+
+static inline struct memory *memory_of(struct store *s)
+{
+	return (struct memory *)(void *)s;
+}
+
+/* WEFT_IO in a process that did not open the store. */
+int memory_check_process(const struct memory *m, struct weft_error *err);
+
+/* The same, and WEFT_READ_ONLY if nothing may be changed. */
+int memory_check_writable(const struct memory *m, struct weft_error *err);
+
+/* The session's log, or NULL. */
+struct memory_log *memory_log_find(const struct memory *m,
+				   const struct weft_id *session);
+/*
+ * Put a copy of `e` behind its session's log, where nobody sees it before
+ * memory_log_commit; WEFT_INVALID unless its number is the next one.  A
+ * session's first event may have any number.
+ */
+int memory_log_prepare(struct memory *m, const struct store_event *e,
+		       struct weft_error *err);
+void memory_log_commit(struct memory *m, const struct weft_id *session);
+void memory_log_discard(struct memory *m, const struct weft_id *session);
+int memory_log_read(const struct memory *m, const struct event_range *r,
+		    struct arena *a, struct event_page *ret,
+		    struct weft_error *err);
+void memory_log_free(struct memory_log *log);
+
+int memory_maintain(struct store *s, uint32_t task, struct store_report *report,
+		    struct weft_error *err);
+
+#endif
