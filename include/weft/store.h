@@ -149,9 +149,10 @@ struct blob_ref {
 /* ---- writing ---- */
 
 enum store_op_kind {
-	OP_EVENT,   /* append an event; the only truth */
+	OP_EVENT,   /* append an event, numbered behind the last; the truth */
 	OP_SESSION, /* replace the derived record, or make it */
-	OP_ADD,     /* add to the rolled-up totals of a session; commutes */
+	OP_ADD,     /* add to the rolled-up totals of a session, if it is
+		       there; commutes */
 	OP_NAME,    /* set a name; the highest version wins */
 	OP_HIDE,    /* hide or show one event to a session and its forks */
 	OP_BLOB     /* this write refers to a blob, which must be there */
@@ -204,7 +205,7 @@ struct event_range {
 	uint64_t first, last; /* inclusive; last may be past the end */
 	uint64_t types;       /* bit set by enum event_type, 0: all */
 	uint32_t backwards;   /* newest first */
-	uint32_t max_events;  /* 0: the store's page limit */
+	uint32_t max_events;  /* at most, and by default, limits.page */
 	size_t max_bytes;     /* 0: 16 MiB; one event is always returned */
 };
 
@@ -213,7 +214,7 @@ struct event_range {
 struct event_page {
 	struct store_event *v;
 	size_t n;
-	uint32_t done; /* there is nothing more in the range */
+	uint32_t done; /* there is nothing more in the range; 0 if unsure */
 };
 
 /*
@@ -232,11 +233,12 @@ struct store_view_ops {
 	/* A name never used is a record with ver 0. */
 	int (*get_name)(struct store_view *v, struct weft_str name,
 			struct name_rec *ret, struct weft_error *err);
-	/* The names a session holds now, key first. */
+	/* The names a session holds now, key first, then by bytes. */
 	int (*get_names_of)(struct store_view *v, const struct weft_id *id,
 			    struct arena *a, struct name_rec **ret, size_t *ret_n,
 			    struct weft_error *err);
-	/* `session` NULL: the creation of a session.  WEFT_NOT_FOUND. */
+	/* `session` NULL: the creation of a session, which is a scope of its
+	 * own: not found under its session.  WEFT_NOT_FOUND. */
 	int (*find_op)(struct store_view *v, const struct weft_id *session,
 		       struct weft_str op, struct op_hit *ret,
 		       struct weft_error *err);
@@ -269,9 +271,10 @@ struct list_query {
 	struct weft_id id_low, id_high; /* a range of ids; both zero: all */
 	uint32_t sort;    /* enum list_sort; newest first */
 	uint32_t deleted; /* enum list_deleted */
-	uint32_t limit;
+	uint32_t limit;     /* at most, and by default, limits.page */
 	uint32_t backwards; /* the page before the cursor instead of after */
-	int64_t cursor_ms;  /* where to go on; with a zero id: at the top */
+	int64_t cursor_ms;  /* where to go on; with a zero id: at the top,
+			       before which there is nothing */
 	struct weft_id cursor_id;
 };
 
@@ -398,7 +401,7 @@ struct store_ops {
 	int (*get_names_of)(struct store *s, const struct weft_id *id,
 			    struct arena *a, struct name_rec **ret,
 			    size_t *ret_n, struct weft_error *err);
-	/* Never follows parents. */
+	/* Never follows parents.  A session that is not there is empty. */
 	int (*read_events)(struct store *s, const struct event_range *r,
 			   struct arena *a, struct event_page *ret,
 			   struct weft_error *err);
@@ -430,7 +433,8 @@ struct store_ops {
 	/*
 	 * Wait until something was written since *stamp (0 at first) or for
 	 * timeout_ms (< 0: for ever); 1 and a new stamp, or 0.  A hint: look
-	 * before you trust it.  wake() ends a wait early, from any thread.
+	 * before you trust it.  wake() ends waits early, from any thread; if
+	 * none is under way, the next.
 	 */
 	int (*wait)(struct store *s, uint64_t *stamp, int64_t timeout_ms,
 		    struct weft_error *err);
