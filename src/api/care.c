@@ -1,0 +1,297 @@
+/*
+ * care.c - methods that look after a store: verify, repair, reindex, stats.
+ *
+ * Tasks that take long can be watched from another thread with the method
+ * "tasks": each one under way is in a list, from its start to its end.
+ */
+#include "api/api.h"
+
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "model/record.h"
+
+/* A task under way; lives on the stack of the thread that carries it out. */
+struct running {
+	const struct store *store;
+	const char *name;
+	int64_t since_us;
+	uint64_t done, total;
+	struct running *next;
+};
+
+/* Guards the list and everything in it; never held while anything is done. */
+static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct running *running_list;
+
+static void running_begin(struct running *t)
+{
+	pthread_mutex_lock(&running_lock);
+	t->next = running_list;
+	running_list = t;
+	pthread_mutex_unlock(&running_lock);
+}
+
+static void running_end(struct running *t)
+{
+	pthread_mutex_lock(&running_lock);
+	for (struct running **p = &running_list; *p; p = &(*p)->next) {
+		if (*p == t) {
+			*p = t->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&running_lock);
+}
+
+static void running_progress(void *ctx, uint64_t done, uint64_t total)
+{
+	struct running *t = ctx;
+
+	pthread_mutex_lock(&running_lock);
+	t->done = done;
+	t->total = total;
+	pthread_mutex_unlock(&running_lock);
+}
+
+int method_tasks(struct call *c)
+{
+	int64_t now = clock_mono_us();
+	bool first = true;
+
+	buf_add_lit(&c->out, "{\"tasks\":[");
+	pthread_mutex_lock(&running_lock);
+	for (const struct running *t = running_list; t; t = t->next) {
+		if (t->store != c->store)
+			continue;
+		buf_printf(&c->out,
+			   "%s{\"task\":\"%s\",\"done\":%llu,\"total\":%llu,"
+			   "\"seconds\":%lld}",
+			   first ? "" : ",", t->name,
+			   (unsigned long long)t->done,
+			   (unsigned long long)t->total,
+			   (long long)((now - t->since_us) / 1000000));
+		first = false;
+	}
+	pthread_mutex_unlock(&running_lock);
+	buf_add_lit(&c->out, "]}");
+	return WEFT_OK;
+}
+
+static void encode_problem(struct buf *b, const struct store_problem *p)
+{
+	buf_add_lit(b, "{\"session\":");
+	encode_id(b, &p->session);
+	buf_add_lit(b, ",\"file\":");
+	encode_text_or_null(b, p->file);
+	buf_add_lit(b, ",\"line\":");
+	if (p->line)
+		buf_add_u64(b, p->line);
+	else
+		buf_add_lit(b, "null");
+	buf_add_lit(b, ",\"offset\":");
+	buf_add_u64(b, p->offset);
+	buf_add_lit(b, ",\"reason\":");
+	buf_add_json(b, p->reason);
+	buf_add_c(b, '}');
+}
+
+static void encode_report(struct buf *b, const struct store_report *r, bool ok)
+{
+	buf_add_lit(b, "{\"ok\":");
+	buf_add_str(b, ok ? STR("true") : STR("false"));
+	buf_add_lit(b, ",\"sessions\":");
+	buf_add_u64(b, r->sessions);
+	buf_add_lit(b, ",\"events\":");
+	buf_add_u64(b, r->events);
+	buf_add_lit(b, ",\"bytes\":");
+	buf_add_u64(b, r->bytes);
+	buf_add_lit(b, ",\"blobs\":");
+	buf_add_u64(b, r->blobs);
+	buf_add_lit(b, ",\"changed\":");
+	buf_add_u64(b, r->changed);
+	buf_add_lit(b, ",\"damaged\":[");
+	for (size_t i = 0; i < r->n_problems; i++) {
+		if (i > 0)
+			buf_add_c(b, ',');
+		encode_problem(b, &r->problems[i]);
+	}
+	buf_add_lit(b, "]}");
+}
+
+/* Let the store do `task`, and answer with its report.  What a task mends is
+ * no longer wrong: only verify's findings make the store not ok. */
+static int maintain(struct call *c, uint32_t task)
+{
+	struct running t = {
+		.store = c->store,
+		.name = c->method->name,
+		.since_us = clock_mono_us(),
+	};
+	struct store_report report = {
+		.arena = &c->arena,
+		.progress = running_progress,
+		.progress_ctx = &t,
+	};
+	int r;
+
+	running_begin(&t);
+	r = c->store->ops->maintain(c->store, task, &report, c->err);
+	running_end(&t);
+	if (r != WEFT_OK)
+		return r;
+	encode_report(&c->out, &report,
+		      task != TASK_VERIFY || report.n_problems == 0);
+	return WEFT_OK;
+}
+
+int method_verify(struct call *c)
+{
+	return maintain(c, TASK_VERIFY);
+}
+
+int method_repair(struct call *c)
+{
+	return maintain(c, TASK_REPAIR);
+}
+
+int method_reindex(struct call *c)
+{
+	return maintain(c, TASK_REINDEX);
+}
+
+/* ---- stats ---- */
+
+struct counts {
+	uint64_t kinds[KIND_BOOK + 1];
+	uint64_t sessions, deleted, events, messages, bytes;
+	struct totals spent;
+};
+
+static int count_session(struct call *c, const struct session_rec *rec,
+			 struct arena *a, struct counts *n)
+{
+	struct weft_str path;
+	struct file_stat st;
+	int r;
+
+	n->sessions++;
+	n->deleted += rec->deleted_at != 0;
+	if (rec->kind <= KIND_BOOK)
+		n->kinds[rec->kind]++;
+	/* A fork's numbers go on from its fork point. */
+	n->events += rec->head_seq - rec->fork_seq;
+	n->messages += rec->message_count;
+	totals_add(&n->spent, &rec->own);
+	r = c->store->ops->where(c->store, &rec->id, a, &path, c->err);
+	if (r == WEFT_OK && path.len && fs_stat(fs_real(), path.ptr, &st) == 0)
+		n->bytes += st.size;
+	return r;
+}
+
+static int count_sessions(struct call *c, struct counts *n)
+{
+	CLEANUP(arena_done) struct arena scratch;
+	struct list_query q = {
+		.sort = LIST_BY_CREATION,
+		.deleted = LIST_WITH_DELETED,
+		.limit = (uint32_t)u64_min(c->limits->page, UINT32_MAX),
+	};
+	struct session_page page;
+
+	arena_init(&scratch, c->arena.limit);
+	do {
+		int r;
+
+		arena_reset(&scratch);
+		r = c->store->ops->list(c->store, &q, &scratch, &page, c->err);
+		for (size_t i = 0; r == WEFT_OK && i < page.n; i++)
+			r = count_session(c, &page.v[i], &scratch, n);
+		if (r != WEFT_OK)
+			return r;
+		if (page.n > 0) {
+			q.cursor_ms = page.v[page.n - 1].created_at;
+			q.cursor_id = page.v[page.n - 1].id;
+		}
+	} while (page.more && page.n > 0);
+	return WEFT_OK;
+}
+
+static void encode_counts(struct buf *b, const struct counts *n)
+{
+	buf_printf(b,
+		   "{\"sessions\":%llu,\"primary\":%llu,\"subagents\":%llu,"
+		   "\"books\":%llu,\"deleted\":%llu,",
+		   (unsigned long long)n->sessions,
+		   (unsigned long long)n->kinds[KIND_PRIMARY],
+		   (unsigned long long)n->kinds[KIND_SUBAGENT],
+		   (unsigned long long)n->kinds[KIND_BOOK],
+		   (unsigned long long)n->deleted);
+	buf_printf(b, "\"events\":%llu,\"messages\":%llu,\"bytes\":%llu",
+		   (unsigned long long)n->events,
+		   (unsigned long long)n->messages,
+		   (unsigned long long)n->bytes);
+	buf_add_lit(b, ",\"total\":");
+	encode_totals(b, &n->spent);
+}
+
+static const char *yes_no(bool yes)
+{
+	return yes ? "true" : "false";
+}
+
+static void encode_health(struct buf *b, const struct store_health *h)
+{
+	buf_printf(b,
+		   ",\"health\":{\"writable\":%s,\"failed\":%s,"
+		   "\"complete\":%s,\"reason\":",
+		   yes_no(h->writable != 0), yes_no(h->failed != 0),
+		   yes_no(h->complete != 0));
+	encode_text_or_null(b, str_of(h->reason));
+	buf_printf(b,
+		   ",\"log_bytes\":%llu,\"free_bytes\":%llu,\"active\":%llu,"
+		   "\"open_files\":%llu,",
+		   (unsigned long long)h->log_bytes,
+		   (unsigned long long)h->free_bytes,
+		   (unsigned long long)h->active,
+		   (unsigned long long)h->open_files);
+	buf_printf(b, "\"flushes\":%llu,\"frames\":%llu,\"checkpoints\":%llu}",
+		   (unsigned long long)h->flushes,
+		   (unsigned long long)h->frames,
+		   (unsigned long long)h->checkpoints);
+}
+
+static void encode_engine(struct buf *b, const struct engine_stats *s)
+{
+	buf_printf(
+		b,
+		",\"engine\":{\"requests\":%llu,\"batches\":%llu,"
+		"\"events\":%llu,\"refused\":%llu,",
+		(unsigned long long)s->requests, (unsigned long long)s->batches,
+		(unsigned long long)s->events, (unsigned long long)s->refused);
+	buf_printf(b, "\"queued\":%llu,\"queue_max\":%llu,\"watchers\":%llu}}",
+		   (unsigned long long)s->queued,
+		   (unsigned long long)s->queue_max,
+		   (unsigned long long)s->watchers);
+}
+
+int method_stats(struct call *c)
+{
+	struct counts n = { 0 };
+	struct engine_stats engine;
+	struct store_health health = { 0 };
+	int r = count_sessions(c, &n);
+
+	if (r != WEFT_OK)
+		return r;
+	r = c->store->ops->health(c->store, &health);
+	if (r != WEFT_OK)
+		return fail(c->err, r, "the store does not say how it is");
+	engine_get_stats(c->engine, &engine);
+	encode_counts(&c->out, &n);
+	encode_health(&c->out, &health);
+	encode_engine(&c->out, &engine);
+	return WEFT_OK;
+}

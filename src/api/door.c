@@ -1,0 +1,158 @@
+/* door.c - weft_call: JSON in, JSON out, one table of methods behind it. */
+#include "api/api.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define ANSWER_BYTES_MAX MIB(512)
+#define CALL_BYTES_MAX   MIB(1024)
+/* What a request may have besides the messages in it. */
+#define REQUEST_BYTES_SPARE MIB(1)
+
+struct weft_answer {
+	struct buf text;
+};
+
+static int fail_method(struct call *c, yyjson_val *name)
+{
+	struct weft_str s = json_str(name);
+	const char *words[64];
+	const char *near;
+	size_t n = 0;
+
+	if (!yyjson_is_str(name))
+		return fail(c->err, WEFT_INVALID,
+			    "\"method\": expected a string, got %s",
+			    name ? json_kind(name) : "nothing");
+	for (; n < n_methods && n < ARRAY_LEN(words); n++)
+		words[n] = methods[n].name;
+	near = near_word(s, words, n);
+	if (near)
+		return fail(c->err, WEFT_INVALID,
+			    "no method \"%.*s\"; did you mean \"%s\"?",
+			    STR_ARG(s), near);
+	return fail(c->err, WEFT_INVALID,
+		    "no method \"%.*s\"; \"methods\" lists them all",
+		    STR_ARG(s));
+}
+
+static int call_checked(struct call *c)
+{
+	struct weft_str name;
+	yyjson_val *method;
+	int r;
+
+	if (!yyjson_is_obj(c->root))
+		return fail(c->err, WEFT_INVALID,
+			    "a request is an object, not %s",
+			    json_kind(c->root));
+	method = yyjson_obj_get(c->root, "method");
+	name = json_str(method);
+	c->method = yyjson_is_str(method) ? method_find(name) : NULL;
+	if (!c->method)
+		return fail_method(c, method);
+	r = fields_check(c);
+	if (r == WEFT_OK)
+		r = c->method->run(c);
+	if (r == WEFT_OK)
+		r = buf_error(&c->out, c->err);
+	return r;
+}
+
+static int call_parsed(struct call *c, struct weft_str request)
+{
+	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
+	struct json_limits limits = {
+		.bytes_max = (size_t)c->limits->message_bytes * 2 +
+			     REQUEST_BYTES_SPARE,
+	};
+	int r;
+
+	if (request.len > limits.bytes_max)
+		return fail(c->err, WEFT_LIMIT,
+			    "a request of %zu bytes, the limit is %zu",
+			    request.len, limits.bytes_max);
+	c->request = arena_str(&c->arena, request);
+	if (!c->request.ptr)
+		return arena_error(&c->arena, c->err);
+	r = json_parse(c->request, &limits, &doc, c->err);
+	if (r != WEFT_OK)
+		return r;
+	c->root = yyjson_doc_get_root(doc);
+	return call_checked(c);
+}
+
+static void call_done(struct call *c)
+{
+	arena_done(&c->arena);
+	buf_done(&c->out);
+}
+
+int weft_call(struct weft_store *store, const char *request, size_t request_len,
+	      struct weft_answer **ret, struct weft_error *err)
+{
+	struct weft_error unheard;
+	CLEANUP(call_done)
+	struct call c = {
+		.handle = store,
+		.err = err ? err : &unheard,
+	};
+	struct weft_answer *answer;
+	int r;
+
+	if (!store || !request || !ret)
+		return fail(err, WEFT_INVALID,
+			    "weft_call: store, request and ret may not be "
+			    "NULL");
+	arena_init(&c.arena, CALL_BYTES_MAX);
+	buf_init(&c.out, ANSWER_BYTES_MAX);
+	c.engine = weft_store_engine(store);
+	c.store = engine_store(c.engine);
+	c.limits = engine_limits(c.engine);
+
+	r = call_parsed(&c, (struct weft_str){ request, request_len });
+	if (r != WEFT_OK)
+		return r;
+	answer = mem_alloc(sizeof(*answer));
+	if (!answer)
+		return fail_no_memory(err);
+	/* End the text while it can still fail. */
+	(void)buf_cstr(&c.out);
+	r = buf_error(&c.out, err);
+	if (r != WEFT_OK) {
+		mem_free(answer);
+		return r;
+	}
+	answer->text = c.out;
+	buf_init(&c.out, 0);
+	*ret = answer;
+	return WEFT_OK;
+}
+
+const char *weft_answer_text(const struct weft_answer *answer, size_t *ret_len)
+{
+	if (ret_len)
+		*ret_len = answer ? answer->text.len : 0;
+	return answer ? answer->text.ptr : "";
+}
+
+void weft_answer_free(struct weft_answer *answer)
+{
+	if (!answer)
+		return;
+	buf_done(&answer->text);
+	mem_free(answer);
+}
+
+int call_run(struct call *c, struct request *q)
+{
+	int r;
+
+	if (q->arena.failed)
+		r = arena_error(&q->arena, c->err);
+	else
+		r = engine_run(c->engine, q, c->err);
+	if (r != WEFT_OK)
+		request_free(q);
+	return r;
+}

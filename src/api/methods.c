@@ -1,0 +1,401 @@
+/*
+ * methods.c - every method there is, as a table.
+ *
+ * The texts are for people; docs/API.md is made from them.
+ */
+#include "api/api.h"
+
+#define SESSION_ABOUT \
+	"the session: id, key, alias, slug, or the beginning of an id"
+
+#define FIELD_SESSION                                                         \
+	{                                                                     \
+		.name = "session", .about = SESSION_ABOUT, .type = TYPE_LINE, \
+		.required = 1,                                                \
+	}
+
+#define FIELD_REDACTED                                                 \
+	{                                                              \
+		.name = "redacted", .about = "also what was redacted", \
+		.type = TYPE_BOOLEAN,                                  \
+	}
+
+#define FIELD_AFTER                                                        \
+	{                                                                  \
+		.name = "after", .about = "only what has a higher number", \
+		.type = TYPE_INTEGER,                                      \
+	}
+
+#define FIELD_PAGE                                                     \
+	{                                                              \
+		.name = "limit",                                       \
+		.about = "at most so many; default and maximum: page", \
+		.type = TYPE_INTEGER,                                  \
+	}
+
+static const struct field fields_new[] = {
+	{ .name = "key",
+	  .about = "its stable name; if a session has it already, that one is "
+		   "the answer, unchanged",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "aliases",
+	  .about = "further names",
+	  .type = TYPE_LINES,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "slug",
+	  .about = "a title for people",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(slug_bytes) },
+	{ .name = "agent",
+	  .about = "who answers; default main",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "project_dir",
+	  .about = "the directory it is about",
+	  .type = TYPE_LINE },
+	{ .name = "model",
+	  .about = "the model it is held with",
+	  .type = TYPE_MODEL,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "kind",
+	  .about = "default primary",
+	  .type = TYPE_CHOICE,
+	  .values = "primary|subagent|book" },
+	{ .name = "parent",
+	  .about = "the session that a subagent works for",
+	  .type = TYPE_LINE },
+	{ .name = "parent_tool_use_id",
+	  .about = "the tool call that a subagent answers",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "user",
+	  .about = "who speaks",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "channel",
+	  .about = "where people talk",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "user_role",
+	  .about = "what the user may do",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "metadata",
+	  .about = "anything, kept as it is",
+	  .type = TYPE_OBJECT,
+	  FIELD_LIMIT(metadata_bytes) },
+	{ .name = "tools",
+	  .about = "the tools that it may use",
+	  .type = TYPE_JSON,
+	  FIELD_LIMIT(metadata_bytes) },
+	{ .name = "expires_at",
+	  .about = "when it ends by itself",
+	  .type = TYPE_TIME },
+	{ .name = "op",
+	  .about = "operation id: the same one again is the same session",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(op_bytes) },
+};
+
+static const struct field fields_session[] = {
+	FIELD_SESSION,
+};
+
+static const struct field fields_rename[] = {
+	FIELD_SESSION,
+	{ .name = "slug",
+	  .about = "the new title; empty takes it away",
+	  .type = TYPE_LINE,
+	  .required = 1,
+	  FIELD_LIMIT(slug_bytes) },
+};
+
+static const struct field fields_set[] = {
+	FIELD_SESSION,
+	{ .name = "changes",
+	  .about = "what to change: slug, agent, model, project_dir, user, "
+		   "channel, user_role, metadata, tools, pinned, expires_at",
+	  .type = TYPE_OBJECT,
+	  .required = 1 },
+};
+
+static const struct field fields_alias[] = {
+	FIELD_SESSION,
+	{ .name = "alias",
+	  .about = "the name",
+	  .type = TYPE_LINE,
+	  .required = 1,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "how",
+	  .about = "add a free name, move one from another session, or remove "
+		   "it; default add",
+	  .type = TYPE_CHOICE,
+	  .values = "add|move|remove" },
+};
+
+static const struct field fields_append[] = {
+	FIELD_SESSION,
+	{ .name = "message", .about = "one message", .type = TYPE_OBJECT },
+	{ .name = "messages",
+	  .about = "several, all or none; instead of message",
+	  .type = TYPE_ARRAY },
+	{ .name = "op",
+	  .about = "operation id: the same one again writes nothing",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(op_bytes) },
+	{ .name = "expect",
+	  .about = "the content_seq that must still hold",
+	  .type = TYPE_INTEGER },
+	{ .name = "token",
+	  .about = "the token of a lease",
+	  .type = TYPE_INTEGER },
+};
+
+static const struct field fields_check_message[] = {
+	{ .name = "message",
+	  .about = "the message to check; nothing is written",
+	  .type = TYPE_OBJECT,
+	  .required = 1 },
+};
+
+static const struct field fields_history[] = {
+	FIELD_SESSION,
+	{ .name = "view",
+	  .about = "full: all that was said; direct: only in this session, "
+		   "nothing inherited; window: what a model is given; "
+		   "default full",
+	  .type = TYPE_CHOICE,
+	  .values = "full|direct|window" },
+	{ .name = "last",
+	  .about = "only the last so many messages",
+	  .type = TYPE_INTEGER },
+	FIELD_AFTER,
+	FIELD_PAGE,
+	FIELD_REDACTED,
+};
+
+static const struct field fields_message[] = {
+	{ .name = "message",
+	  .about = "its id; or, with session, its number",
+	  .type = TYPE_REF,
+	  .required = 1 },
+	{ .name = "session", .about = SESSION_ABOUT, .type = TYPE_LINE },
+	FIELD_REDACTED,
+};
+
+static const struct field fields_redact[] = {
+	FIELD_SESSION,
+	{ .name = "messages",
+	  .about = "which ones",
+	  .type = TYPE_REFS,
+	  .required = 1 },
+	{ .name = "undo", .about = "show them again", .type = TYPE_BOOLEAN },
+};
+
+static const struct field fields_events[] = {
+	FIELD_SESSION,
+	FIELD_AFTER,
+	FIELD_PAGE,
+	FIELD_REDACTED,
+};
+
+static const struct field fields_list[] = {
+	{ .name = "query",
+	  .about = "text in title, project or first message of the user; "
+		   "case and accents do not count",
+	  .type = TYPE_LINE },
+	{ .name = "kind",
+	  .about = "default primary; all with parent",
+	  .type = TYPE_CHOICE,
+	  .values = "primary|subagent|book|all" },
+	{ .name = "parent",
+	  .about = "only those that work for this session",
+	  .type = TYPE_LINE },
+	{ .name = "project_dir",
+	  .about = "only those about this directory",
+	  .type = TYPE_LINE },
+	{ .name = "agent",
+	  .about = "only those of this agent",
+	  .type = TYPE_LINE },
+	{ .name = "channel",
+	  .about = "only those on this channel",
+	  .type = TYPE_LINE },
+	{ .name = "user",
+	  .about = "only those of this user",
+	  .type = TYPE_LINE },
+	{ .name = "deleted",
+	  .about = "also those that were deleted",
+	  .type = TYPE_BOOLEAN },
+	{ .name = "sort",
+	  .about = "by the last interaction or by creation, newest first; "
+		   "default interaction",
+	  .type = TYPE_CHOICE,
+	  .values = "interaction|created" },
+	{ .name = "limit",
+	  .about = "at most so many; default 50, maximum: page",
+	  .type = TYPE_INTEGER },
+	{ .name = "cursor",
+	  .about = "next or prev of another page of the same list",
+	  .type = TYPE_LINE },
+};
+
+#define FIELDS(list) .fields = (list), .n_fields = ARRAY_LEN(list)
+
+#define ANSWER_SESSION "the session"
+#define ANSWER_REPORT                                                          \
+	"`{\"ok\",\"sessions\",\"events\",\"bytes\",\"blobs\",\"changed\","    \
+	"\"damaged\":[{\"session\",\"file\",\"line\",\"offset\",\"reason\"}]}" \
+	"`"
+
+const struct method methods[] = {
+	{ .name = "new",
+	  .about = "Begin a session, or find the one that has the key.",
+	  .answer = "the session, and `\"created\":true` or `false`",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_new),
+	  .run = method_new },
+	{ .name = "show",
+	  .about = "Show a session.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_READ,
+	  FIELDS(fields_session),
+	  .run = method_show },
+	{ .name = "list",
+	  .about = "List sessions, newest first.",
+	  .answer = "`{\"sessions\":[...],\"next\",\"prev\"}`; next and prev "
+		    "are cursors, or null",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_list),
+	  .run = method_list },
+	{ .name = "rename",
+	  .about = "Give a session another title.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_rename),
+	  .run = method_rename },
+	{ .name = "set",
+	  .about = "Change what a session is set to.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_set),
+	  .run = method_set },
+	{ .name = "alias",
+	  .about = "Give a session a further name, or take one away.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_alias),
+	  .run = method_alias },
+	{ .name = "pin",
+	  .about = "Keep a session from being cleaned up.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_session),
+	  .run = method_pin },
+	{ .name = "unpin",
+	  .about = "Let a session be cleaned up again.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_session),
+	  .run = method_unpin },
+	{ .name = "delete",
+	  .about = "Delete a session; restore brings it back.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_session),
+	  .run = method_delete },
+	{ .name = "restore",
+	  .about = "Bring a deleted session back; name it by its id.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_session),
+	  .run = method_restore },
+	{ .name = "append",
+	  .about = "Append messages; durable when it answers.",
+	  .answer = "`{\"seq\",\"id\",\"session\",\"count\"}` of the first, "
+		    "and `\"replayed\":true` if the operation id was known",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_append),
+	  .run = method_append },
+	{ .name = "check",
+	  .about = "Check a message without writing it.",
+	  .answer = "`{\"ok\":true}`, or the error that append would give",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_check_message),
+	  .run = method_check },
+	{ .name = "history",
+	  .about = "Read messages, oldest first.",
+	  .answer = "`{\"messages\":[...],\"next\",\"damaged\"}`; next is "
+		    "the after of the next page, or null; damaged is how many "
+		    "events could not be read",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_history),
+	  .run = method_history },
+	{ .name = "message",
+	  .about = "Show one message.",
+	  .answer = "the message",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_message),
+	  .run = method_message },
+	{ .name = "redact",
+	  .about = "Hide messages from a session and its forks; they stay in "
+		   "the log.",
+	  .answer = "`{\"session\",\"messages\":[numbers],\"redacted\","
+		    "\"changed\"}`",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_redact),
+	  .run = method_redact },
+	{ .name = "events",
+	  .about = "Read events of all types, oldest first.",
+	  .answer = "`{\"events\":[{\"seq\",\"ts\",\"type\",\"id\",...}],"
+		    "\"next\"}`; next is the after of the next page, or null",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_events),
+	  .run = method_events },
+	{ .name = "verify",
+	  .about = "Read everything and report what is wrong; change nothing.",
+	  .answer = ANSWER_REPORT,
+	  .right = RIGHT_ADMIN,
+	  .run = method_verify },
+	{ .name = "repair",
+	  .about = "Mend what verify reports; damaged bytes are kept aside.",
+	  .answer = ANSWER_REPORT "; damaged is what was found",
+	  .right = RIGHT_ADMIN,
+	  .run = method_repair },
+	{ .name = "reindex",
+	  .about = "Make everything that is derived again from the events.",
+	  .answer = ANSWER_REPORT,
+	  .right = RIGHT_ADMIN,
+	  .run = method_reindex },
+	{ .name = "stats",
+	  .about = "Count what is in the store, and say how it is.",
+	  .answer = "`{\"sessions\",\"primary\",\"subagents\",\"books\","
+		    "\"deleted\",\"events\",\"messages\",\"bytes\",\"total\","
+		    "\"health\":{...},\"engine\":{...}}`",
+	  .right = RIGHT_READ,
+	  .run = method_stats },
+	{ .name = "tasks",
+	  .about = "List verify, repair and reindex under way in this process.",
+	  .answer = "`{\"tasks\":[{\"task\",\"done\",\"total\","
+		    "\"seconds\"}]}`; total is 0 while not known",
+	  .right = RIGHT_READ,
+	  .run = method_tasks },
+	{ .name = "methods",
+	  .about = "Describe every method: this page, as JSON.",
+	  .answer = "`{\"methods\":[{\"name\",\"right\",\"about\",\"answer\","
+		    "\"fields\":[{\"name\",\"type\",\"required\",\"values\","
+		    "\"limit\",\"about\"}]}]}`",
+	  .right = RIGHT_READ,
+	  .run = method_methods },
+};
+
+const size_t n_methods = ARRAY_LEN(methods);
+
+const struct method *method_find(struct weft_str name)
+{
+	for (size_t i = 0; i < n_methods; i++) {
+		if (str_eq(name, str_of(methods[i].name)))
+			return &methods[i];
+	}
+	return NULL;
+}

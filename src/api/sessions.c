@@ -1,0 +1,284 @@
+/* sessions.c - methods that make, show and change a session. */
+#include "api/api.h"
+
+#include "base/error.h"
+#include "base/id.h"
+#include "model/record.h"
+
+/* Show a session as it is stored now. */
+static int answer_session(struct call *c, const struct weft_id *id)
+{
+	struct session_rec rec;
+	int r = engine_session(c->engine, id, &c->arena, &rec, c->err);
+
+	return r == WEFT_OK ? encode_session(c, &rec) : r;
+}
+
+/* ---- new ---- */
+
+static struct weft_str keep(struct request *q, struct weft_str s)
+{
+	return s.len ? arena_str(&q->arena, s) : (struct weft_str){ "", 0 };
+}
+
+/* What a session begins with that is plain text, and its field here. */
+static const struct {
+	const char *field;
+	size_t at;
+} texts[] = {
+	{ "key", offsetof(struct session_rec, key) },
+	{ "op", offsetof(struct session_rec, op) },
+	{ "parent_tool_use_id",
+	  offsetof(struct session_rec, parent_tool_use_id) },
+	{ "agent", offsetof(struct session_rec, agent) },
+	{ "slug", offsetof(struct session_rec, slug) },
+	{ "project_dir", offsetof(struct session_rec, project_dir) },
+	{ "user", offsetof(struct session_rec, user) },
+	{ "channel", offsetof(struct session_rec, channel) },
+	{ "user_role", offsetof(struct session_rec, user_role) },
+};
+
+static int new_texts(struct call *c, struct request *q)
+{
+	struct weft_str provider, name;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct weft_str s = keep(q, call_str(c, texts[i].field));
+
+		memcpy((char *)&q->create + texts[i].at, &s, sizeof(s));
+	}
+	if (!call_has(c, "agent"))
+		q->create.agent = STR("main");
+	q->op = q->create.op;
+	call_model(c, "model", &provider, &name);
+	q->create.model_provider = keep(q, provider);
+	q->create.model_name = keep(q, name);
+	q->create.expires_at = call_time(c, "expires_at");
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *field = i ? "op" : "key";
+
+		if (call_has(c, field) && call_str(c, field).len == 0)
+			return fail(c->err, WEFT_INVALID,
+				    "\"%s\": may not be empty", field);
+	}
+	return WEFT_OK;
+}
+
+static int new_json(struct call *c, struct request *q)
+{
+	struct weft_str s;
+	int r;
+
+	r = call_json(c, "metadata", &s);
+	if (r != WEFT_OK)
+		return r;
+	q->create.metadata = keep(q, s);
+	r = call_json(c, "tools", &s);
+	if (r == WEFT_OK)
+		q->create.tools = keep(q, s);
+	return r;
+}
+
+static int new_aliases(struct call *c, struct request *q)
+{
+	struct weft_str *from, *to;
+	size_t n;
+	int r = call_lines(c, "aliases", &from, &n);
+
+	if (r != WEFT_OK)
+		return r;
+	to = ARENA_ARRAY(&q->arena, struct weft_str, n + 1);
+	for (size_t i = 0; to && i < n; i++) {
+		if (from[i].len == 0)
+			return fail(c->err, WEFT_INVALID,
+				    "\"aliases\": a name may not be empty");
+		to[i] = keep(q, from[i]);
+	}
+	q->aliases = to;
+	q->n_aliases = n;
+	return WEFT_OK;
+}
+
+static int new_kind(struct call *c, struct request *q)
+{
+	q->create.kind = KIND_PRIMARY;
+	if (call_has(c, "kind"))
+		(void)session_kind_parse(call_str(c, "kind"), &q->create.kind);
+	if (q->create.kind == KIND_SUBAGENT && !call_has(c, "parent"))
+		return fail(c->err, WEFT_INVALID,
+			    "\"parent\" is missing: a subagent has one");
+	if (q->create.kind != KIND_SUBAGENT && call_has(c, "parent"))
+		return fail(c->err, WEFT_INVALID,
+			    "\"parent\": only a subagent has one; say "
+			    "\"kind\":\"subagent\"");
+	if (q->create.kind != KIND_SUBAGENT &&
+	    call_has(c, "parent_tool_use_id"))
+		return fail(c->err, WEFT_INVALID,
+			    "\"parent_tool_use_id\": only a subagent has one");
+	if (!call_has(c, "parent"))
+		return WEFT_OK;
+	return engine_resolve(c->engine, call_str(c, "parent"),
+			      &q->create.parent, c->err);
+}
+
+static int new_fill(struct call *c, struct request *q)
+{
+	int r = new_kind(c, q);
+
+	if (r == WEFT_OK)
+		r = new_texts(c, q);
+	if (r == WEFT_OK)
+		r = new_json(c, q);
+	if (r == WEFT_OK)
+		r = new_aliases(c, q);
+	return r;
+}
+
+int method_new(struct call *c)
+{
+	struct request *q = request_new(REQUEST_CREATE, c->err);
+	struct weft_id id;
+	bool created;
+	int r;
+
+	if (!q)
+		return c->err->code;
+	r = new_fill(c, q);
+	if (r != WEFT_OK) {
+		request_free(q);
+		return r;
+	}
+	r = call_run(c, q);
+	if (r != WEFT_OK)
+		return r;
+	id = q->ret_session;
+	created = q->ret_created && !q->ret_replayed;
+	request_free(q);
+
+	r = answer_session(c, &id);
+	if (r != WEFT_OK)
+		return r;
+	c->out.len -= c->out.len ? 1 : 0; /* the closing brace */
+	buf_add_str(&c->out, created ? STR(",\"created\":true}") :
+				       STR(",\"created\":false}"));
+	return WEFT_OK;
+}
+
+int method_show(struct call *c)
+{
+	struct session_rec rec;
+	int r = call_session(c, &rec);
+
+	return r == WEFT_OK ? encode_session(c, &rec) : r;
+}
+
+/* ---- changing one ---- */
+
+/* Resolve the session, begin a request about it. */
+static int change_begin(struct call *c, uint32_t kind, struct request **ret)
+{
+	struct weft_id id;
+	struct request *q;
+	int r = call_session_id(c, &id);
+
+	if (r != WEFT_OK)
+		return r;
+	q = request_new(kind, c->err);
+	if (!q)
+		return c->err->code;
+	q->session = id;
+	q->expect = WEFT_NO_EXPECT;
+	*ret = q;
+	return WEFT_OK;
+}
+
+/* Carry it out and show what became of the session. */
+static int change_end(struct call *c, struct request *q)
+{
+	struct weft_id id = q->session;
+	int r = call_run(c, q);
+
+	if (r != WEFT_OK)
+		return r;
+	request_free(q);
+	return answer_session(c, &id);
+}
+
+static int change_fields(struct call *c, struct weft_str patch)
+{
+	struct request *q;
+	int r = change_begin(c, REQUEST_PATCH, &q);
+
+	if (r != WEFT_OK)
+		return r;
+	q->patch = arena_str(&q->arena, patch);
+	return change_end(c, q);
+}
+
+int method_rename(struct call *c)
+{
+	CLEANUP(buf_done) struct buf b;
+	int r;
+
+	buf_init(&b, SIZE_MAX);
+	buf_add_lit(&b, "{\"slug\":");
+	buf_add_json(&b, call_str(c, "slug"));
+	buf_add_c(&b, '}');
+	r = buf_error(&b, c->err);
+	return r == WEFT_OK ? change_fields(c, buf_str(&b)) : r;
+}
+
+int method_set(struct call *c)
+{
+	return change_fields(c, call_raw(c, "changes"));
+}
+
+int method_pin(struct call *c)
+{
+	return change_fields(c, STR("{\"pinned\":true}"));
+}
+
+int method_unpin(struct call *c)
+{
+	return change_fields(c, STR("{\"pinned\":false}"));
+}
+
+int method_alias(struct call *c)
+{
+	struct weft_str name = call_str(c, "alias");
+	struct weft_str how = call_str(c, "how");
+	struct request *q;
+	int r;
+
+	if (name.len == 0)
+		return fail(c->err, WEFT_INVALID,
+			    "\"alias\": may not be empty");
+	r = change_begin(c, REQUEST_NAME, &q);
+	if (r != WEFT_OK)
+		return r;
+	q->name = arena_str(&q->arena, name);
+	if (str_eq(how, STR("move")))
+		q->name_how = NAME_MOVE;
+	else if (str_eq(how, STR("remove")))
+		q->name_how = NAME_REMOVE;
+	else
+		q->name_how = NAME_ADD;
+	return change_end(c, q);
+}
+
+int method_delete(struct call *c)
+{
+	struct request *q;
+	int r = change_begin(c, REQUEST_DELETE, &q);
+
+	return r == WEFT_OK ? change_end(c, q) : r;
+}
+
+int method_restore(struct call *c)
+{
+	struct request *q;
+	int r = change_begin(c, REQUEST_RESTORE, &q);
+
+	return r == WEFT_OK ? change_end(c, q) : r;
+}
