@@ -1,9 +1,10 @@
 /*
  * vfs.h - SQLite's way to the file system, through base/file.h.
  *
- * For databases with a rollback journal (journal_mode TRUNCATE, DELETE or
- * PERSIST).  There is no shared memory, so no WAL mode; no mmap; and no
- * temporary files: set temp_store=MEMORY.  Paths are taken as they are.
+ * For databases with a rollback journal: journal_mode=TRUNCATE with
+ * synchronous=FULL (with DELETE, only EXTRA makes a commit durable).  There
+ * is no shared memory, so no WAL mode; no mmap; and no temporary files: set
+ * temp_store=MEMORY.  Paths are taken as they are.
  */
 #ifndef STORE_JSONL_VFS_H
 #define STORE_JSONL_VFS_H
