@@ -11,6 +11,15 @@
 #include "base/buf.h"
 #include "weft/store.h"
 
+/*
+ * Check what a caller wants a session to begin with: no control characters in
+ * short text, JSON where JSON belongs, every limit.  The error names the
+ * field.
+ */
+int body_session_check(const struct session_rec *rec,
+		       const struct store_limits *limits,
+		       struct weft_error *err);
+
 /* EVENT_SESSION: the fields of `rec` that a session begins with; only those
  * that are not empty.  key_ver is the version of its key's name. */
 void body_session(struct buf *b, const struct session_rec *rec,
@@ -32,6 +41,9 @@ void body_redact(struct buf *b, const struct redact *r);
 /* EVENT_DELETE and EVENT_RESTORE: the names freed or taken back, each with
  * its next version. */
 void body_names(struct buf *b, const struct name_rec *names, size_t n);
+
+/* EVENT_USAGE: what a purged descendant had spent. */
+void body_usage(struct buf *b, const struct totals *spent);
 
 /*
  * EVENT_PATCH: a JSON object of changes as a caller gave it, checked against

@@ -16,8 +16,12 @@
  * into `facts` or into out->arena.  Effects on others are added to `out`:
  * OP_NAME, OP_HIDE, and at most one OP_ADD for the parent that pays.
  *
- * `facts` may be NULL; then they are read from the event.  Damaged events
- * move head_seq and nothing else.  Unknown types move head_seq and updated_at.
+ * `facts` may be NULL; then they are read from the event.  Damaged and gone
+ * events move head_seq and nothing else.  Unknown types, and bodies that say
+ * nothing that can be understood, move head_seq and updated_at.  A session
+ * whose first event is damaged is a primary one, begun when its id was made.
+ *
+ * Fails only for want of memory; `rec` and `out` are then of no use.
  */
 int derive_event(struct session_rec *rec, const struct store_event *e,
 		 const struct message_facts *facts, struct op_list *out,

@@ -22,7 +22,7 @@
 #include "base/buf.h"
 #include "weft/store.h"
 
-#define EVENT_FORMAT 1
+#define EVENT_FORMAT    1
 #define EVENT_CRC_CHARS 18
 /* A line is never longer than its body, its escaped op, and this. */
 #define EVENT_HEAD_MAX 256
@@ -35,14 +35,21 @@ uint32_t event_type_parse(struct weft_str name);
  * more, op, background and body.  Sets e->id, and e->bytes and e->body to the
  * line in the arena; a newline follows it there (at bytes.ptr[bytes.len]), so
  * that line and newline can be written as one.
+ *
+ * The line of a range that is GONE begins its body with "to":N.  An event of
+ * type OTHER is sealed again under the name it has in e->bytes.
  */
 int event_seal(struct store_event *e, struct arena *a, struct weft_error *err);
 
 /*
  * Read one line, without its newline, of `session`'s file.  Never fails:
- * what cannot be read has state DAMAGED and seq 0.  A line that a person has
- * edited out of the usual form is rewritten into the arena in that form and
- * ALTERED.  Views point into `line` or the arena.
+ * what cannot be read has state DAMAGED, seq 0, and only its bytes.  A line
+ * that a person has edited out of the usual form is rewritten into the arena
+ * in that form, sealed, and ALTERED or, if it had no checksum, UNSEALED.
+ * Views point into `line` or the arena.
+ *
+ * If memory ran out the arena has failed, and *ret says nothing about the
+ * line: look at arena_error() after the last line.
  */
 void event_read(const struct weft_id *session, struct weft_str line,
 		struct arena *a, struct store_event *ret);
@@ -64,6 +71,7 @@ struct file_line {
 	char first_need[32]; /* one we do not know */
 };
 
+/* Without a newline. */
 void file_line_write(struct buf *b, const struct weft_id *session,
 		     uint64_t gen);
 /* False if it is no file line at all. */

@@ -8,12 +8,7 @@
 #include "base/json.h"
 #include "weft/store.h"
 
-enum message_role {
-	ROLE_USER = 1,
-	ROLE_ASSISTANT,
-	ROLE_TOOL,
-	ROLE_SYSTEM
-};
+enum message_role { ROLE_USER = 1, ROLE_ASSISTANT, ROLE_TOOL, ROLE_SYSTEM };
 
 /* What derive() needs to know of a message. */
 struct message_facts {
@@ -52,8 +47,7 @@ bool role_parse(struct weft_str s, uint32_t *ret);
  * more, crc, enc, x, src, gen, needs, weft, redacted, created_at, ...).
  */
 int message_check(struct weft_str json, const struct store_limits *limits,
-		  struct arena *a, struct message *ret,
-		  struct weft_error *err);
+		  struct arena *a, struct message *ret, struct weft_error *err);
 
 /* The same facts from the body of a stored message; for derive(). */
 int message_facts_read(struct weft_str body, struct arena *a,

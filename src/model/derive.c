@@ -1,0 +1,508 @@
+/*
+ * derive.c - what an event means for the records.
+ *
+ * Everything here follows from the events alone: no clock, no chance, no
+ * look at anything else.  A line that was edited into nonsense means as
+ * little as one of an unknown type; it never stops a rebuild.
+ */
+#include "model/derive.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "base/text.h"
+#include "model/object.h"
+#include "model/record.h"
+#include "model/setting.h"
+
+#define LAST_CHARS 160 /* of the previews that change */
+#define OPS_MIN    8
+
+struct store_op *op_list_add(struct op_list *out, uint32_t kind,
+			     const struct weft_id *session)
+{
+	struct store_op *op;
+
+	if (out->failed)
+		return NULL;
+	if (out->n == out->room) {
+		size_t room = out->room ? 2 * out->room : OPS_MIN;
+		struct store_op *v =
+			ARENA_ARRAY(out->arena, struct store_op, room);
+
+		if (!v) {
+			out->failed = 1;
+			return NULL;
+		}
+		if (out->n)
+			memcpy(v, out->v, out->n * sizeof(*v));
+		out->v = v;
+		out->room = room;
+	}
+	op = &out->v[out->n++];
+	*op = (struct store_op){ .kind = kind, .session = *session };
+	return op;
+}
+
+/* One event being applied. */
+struct derivation {
+	struct session_rec *rec;
+	const struct store_event *e;
+	struct op_list *out;
+	struct arena *arena; /* out's */
+};
+
+/* A copy for an op to point to; NULL marks the list failed. */
+static void *keep(struct op_list *out, const void *what, size_t bytes)
+{
+	void *p = arena_alloc(out->arena, bytes);
+
+	if (!p) {
+		out->failed = 1;
+		return NULL;
+	}
+	memcpy(p, what, bytes);
+	return p;
+}
+
+static void add_name_op(const struct derivation *d, const struct name_rec *name)
+{
+	struct store_op *op = op_list_add(d->out, OP_NAME, &d->e->session);
+
+	if (op)
+		op->u.name = keep(d->out, name, sizeof(*name));
+}
+
+static void add_spent_op(struct op_list *out, const struct session_rec *rec,
+			 const struct totals *spent)
+{
+	static const struct totals nothing;
+	struct store_op *op;
+
+	/* A subagent's parent pays for it.  A fork's parent does not: the
+	 * history that they share has been paid for. */
+	if (rec->kind != KIND_SUBAGENT || rec->fork_seq ||
+	    id_is_zero(&rec->parent) ||
+	    memcmp(spent, &nothing, sizeof(nothing)) == 0)
+		return;
+	op = op_list_add(out, OP_ADD, &rec->parent);
+	if (op)
+		op->u.add = keep(out, spent, sizeof(*spent));
+}
+
+void derive_add(struct session_rec *rec, const struct totals *spent,
+		struct op_list *out)
+{
+	totals_add(&rec->total, spent);
+	add_spent_op(out, rec, spent);
+}
+
+/* ---- reading bodies ---- */
+
+static void get_text(const struct derivation *d, yyjson_val *v,
+		     struct weft_str *to)
+{
+	if (v)
+		*to = value_text(v, d->arena);
+}
+
+static void get_id(yyjson_val *v, struct weft_id *to)
+{
+	(void)id_parse(json_str(v), to);
+}
+
+static void get_time(yyjson_val *v, int64_t *to)
+{
+	int64_t ms;
+
+	if (yyjson_is_null(v))
+		*to = 0;
+	else if (yyjson_is_str(v) && time_parse_rfc3339(json_str(v), &ms))
+		*to = ms;
+}
+
+static bool get_name(const struct derivation *d, yyjson_val *object,
+		     struct name_rec *ret)
+{
+	yyjson_val *kind = yyjson_obj_get(object, "kind");
+	struct name_rec name = { .kind = NAME_ALIAS };
+
+	name.name = value_text(yyjson_obj_get(object, "name"), d->arena);
+	if (yyjson_equals_str(kind, "key"))
+		name.kind = NAME_KEY;
+	if (!name.name.len ||
+	    !value_u64(yyjson_obj_get(object, "ver"), NUMBER_MAX, &name.ver))
+		return false;
+	*ret = name;
+	return true;
+}
+
+/* ---- what each type means ---- */
+
+static void apply_setting(const struct derivation *d, const struct setting *s,
+			  const struct object_member *m)
+{
+	void *to = (char *)d->rec + s->offset;
+	bool is_none =
+		yyjson_is_null(m->value) ||
+		(s->rule == SETTING_OBJECT && yyjson_obj_size(m->value) == 0);
+
+	switch (s->rule) {
+	case SETTING_LINE:
+		get_text(d, m->value, to);
+		break;
+	case SETTING_OBJECT:
+	case SETTING_ARRAY:
+		*(struct weft_str *)to = is_none ? STR("") : m->raw;
+		break;
+	case SETTING_MODEL:
+		d->rec->model_provider = value_text(
+			yyjson_obj_get(m->value, "provider"), d->arena);
+		d->rec->model_name =
+			value_text(yyjson_obj_get(m->value, "name"), d->arena);
+		break;
+	case SETTING_BOOL:
+		*(uint64_t *)to = yyjson_is_true(m->value);
+		break;
+	default:
+		get_time(m->value, to);
+		break;
+	}
+}
+
+/* The fields that both a session's first event and a patch may set. */
+static void apply_settings(const struct derivation *d,
+			   const struct body_object *o)
+{
+	struct object_member m;
+	struct object_walk w;
+
+	object_walk_init(&w, o->root, o->text);
+	while (object_walk_next(&w, &m)) {
+		const struct setting *s = setting_find(m.name);
+
+		if (s)
+			apply_setting(d, s, &m);
+	}
+}
+
+/* A record as it is before its first event says more. */
+static void begin(struct session_rec *rec, const struct weft_id *id)
+{
+	*rec = (struct session_rec){
+		.id = *id,
+		.kind = KIND_PRIMARY,
+		.root = *id,
+		.created_at = id_time_ms(id),
+	};
+}
+
+static void take_key(const struct derivation *d, yyjson_val *root)
+{
+	struct name_rec name = {
+		.session = d->rec->id,
+		.ver = 1,
+		.kind = NAME_KEY,
+	};
+
+	get_text(d, yyjson_obj_get(root, "key"), &d->rec->key);
+	name.name = d->rec->key;
+	if (!name.name.len)
+		return;
+	(void)value_u64(yyjson_obj_get(root, "key_ver"), NUMBER_MAX, &name.ver);
+	add_name_op(d, &name);
+}
+
+static void apply_session(const struct derivation *d,
+			  const struct body_object *o)
+{
+	struct session_rec *rec = d->rec;
+	yyjson_val *root = o->root;
+	struct object_member m;
+	struct object_walk w;
+
+	rec->created_at = d->e->ts_ms;
+	rec->last_interaction_at = d->e->ts_ms;
+	rec->op = d->e->op;
+	(void)session_kind_parse(json_str(yyjson_obj_get(root, "kind")),
+				 &rec->kind);
+	get_id(yyjson_obj_get(root, "parent"), &rec->parent);
+	get_id(yyjson_obj_get(root, "forked_from"), &rec->forked_from);
+	get_id(yyjson_obj_get(root, "root"), &rec->root);
+	get_id(yyjson_obj_get(root, "previous"), &rec->previous);
+	get_text(d, yyjson_obj_get(root, "parent_tool_use_id"),
+		 &rec->parent_tool_use_id);
+	(void)value_u64(yyjson_obj_get(root, "fork_seq"), NUMBER_MAX,
+			&rec->fork_seq);
+	(void)value_u64(yyjson_obj_get(root, "inherited_count"), NUMBER_MAX,
+			&rec->inherited_count);
+	(void)value_u64(yyjson_obj_get(root, "window_seq"), NUMBER_MAX,
+			&rec->window_seq);
+	/* What a fork shows last is where it forked. */
+	rec->content_seq = rec->fork_seq;
+	object_walk_init(&w, root, o->text);
+	while (object_walk_next(&w, &m)) {
+		if (str_eq(m.name, STR("scope")) && yyjson_is_obj(m.value))
+			rec->scope = m.raw;
+	}
+	apply_settings(d, o);
+	take_key(d, root);
+}
+
+static void set_previews(const struct derivation *d,
+			 const struct message_facts *facts)
+{
+	struct session_rec *rec = d->rec;
+	struct weft_str cut;
+
+	if (!facts->text.len)
+		return;
+	cut = text_cut(facts->text, LAST_CHARS);
+	if (facts->role == ROLE_ASSISTANT) {
+		rec->last_agent = cut;
+		rec->last_agent_seq = d->e->seq;
+	}
+	if (facts->role != ROLE_USER)
+		return;
+	if (!rec->first_user_seq) {
+		rec->first_user = facts->text;
+		rec->first_user_seq = d->e->seq;
+	}
+	rec->last_user = cut;
+	rec->last_user_seq = d->e->seq;
+}
+
+static void apply_message(const struct derivation *d,
+			  const struct message_facts *facts)
+{
+	struct session_rec *rec = d->rec;
+
+	rec->content_seq = d->e->seq;
+	rec->message_count++;
+	rec->turn_count += facts->starts_turn;
+	if (!d->e->background)
+		rec->last_interaction_at = d->e->ts_ms;
+	set_previews(d, facts);
+	if (!facts->has_usage)
+		return;
+	totals_add(&rec->own, &facts->usage);
+	derive_add(rec, &facts->usage, d->out);
+}
+
+static void apply_name(const struct derivation *d, yyjson_val *root)
+{
+	bool gone = yyjson_is_true(yyjson_obj_get(root, "gone"));
+	struct name_rec name;
+
+	if (!get_name(d, root, &name))
+		return;
+	if (!gone)
+		name.session = d->e->session;
+	if (name.kind == NAME_KEY && !gone)
+		d->rec->key = name.name;
+	else if (name.kind == NAME_KEY && str_eq(d->rec->key, name.name))
+		d->rec->key = STR("");
+	add_name_op(d, &name);
+}
+
+/* Take one from a count, or give it back. */
+static void recount(uint64_t *count, bool hidden)
+{
+	if (!hidden)
+		++*count;
+	else if (*count)
+		--*count;
+}
+
+/* A preview must not show what has been hidden.  Its seq stays, so that a
+ * later message is not taken for the first. */
+static void blank_preview(struct weft_str *text, uint64_t seq, uint64_t target)
+{
+	if (seq == target)
+		*text = STR("");
+}
+
+static void apply_redact(const struct derivation *d, yyjson_val *root)
+{
+	struct session_rec *rec = d->rec;
+	struct store_hide hide = { .by = d->e->seq };
+	bool hidden = !yyjson_is_false(yyjson_obj_get(root, "hidden"));
+	struct store_op *op;
+	uint32_t role;
+
+	rec->content_seq = d->e->seq;
+	if (!value_u64(yyjson_obj_get(root, "target"), NUMBER_MAX,
+		       &hide.target))
+		return;
+	hide.hidden = hidden;
+	op = op_list_add(d->out, OP_HIDE, &d->e->session);
+	if (op)
+		op->u.hide = keep(d->out, &hide, sizeof(hide));
+	if (!yyjson_is_true(yyjson_obj_get(root, "own")))
+		return;
+	if (role_parse(json_str(yyjson_obj_get(root, "role")), &role))
+		recount(&rec->message_count, hidden);
+	if (yyjson_is_true(yyjson_obj_get(root, "turn")))
+		recount(&rec->turn_count, hidden);
+	if (!hidden)
+		return;
+	blank_preview(&rec->first_user, rec->first_user_seq, hide.target);
+	blank_preview(&rec->last_user, rec->last_user_seq, hide.target);
+	blank_preview(&rec->last_agent, rec->last_agent_seq, hide.target);
+}
+
+/* The names that a deleted session frees, or a restored one takes back. */
+static void apply_names(const struct derivation *d, yyjson_val *root,
+			const struct weft_id *holder)
+{
+	yyjson_arr_iter it =
+		yyjson_arr_iter_with(yyjson_obj_get(root, "names"));
+	yyjson_val *v;
+
+	while ((v = yyjson_arr_iter_next(&it))) {
+		struct name_rec name;
+
+		if (!get_name(d, v, &name))
+			continue;
+		name.session = *holder;
+		add_name_op(d, &name);
+		if (name.kind == NAME_KEY && !id_is_zero(holder))
+			d->rec->key = name.name;
+	}
+}
+
+static void apply_delete(const struct derivation *d, yyjson_val *root)
+{
+	static const struct weft_id nobody;
+
+	d->rec->deleted_at = d->e->ts_ms;
+	apply_names(d, root, &nobody);
+}
+
+static void apply_restore(const struct derivation *d, yyjson_val *root)
+{
+	d->rec->deleted_at = 0;
+	/* The key comes back with its name, or somebody else has it. */
+	d->rec->key = STR("");
+	apply_names(d, root, &d->e->session);
+}
+
+/* What a purged descendant had spent; nobody else remembers it. */
+static void apply_usage(const struct derivation *d, yyjson_val *root)
+{
+	yyjson_val *v = yyjson_obj_get(root, "spent");
+	struct totals t = { .unpriced = 0 };
+
+	(void)value_u64(yyjson_obj_get(v, "input_tokens"), INT64_MAX,
+			&t.input_tokens);
+	(void)value_u64(yyjson_obj_get(v, "output_tokens"), INT64_MAX,
+			&t.output_tokens);
+	(void)value_u64(yyjson_obj_get(v, "cache_read_tokens"), INT64_MAX,
+			&t.cache_read_tokens);
+	(void)value_u64(yyjson_obj_get(v, "cache_write_tokens"), INT64_MAX,
+			&t.cache_write_tokens);
+	(void)value_u64(yyjson_obj_get(v, "cost_nano"), INT64_MAX,
+			&t.cost_nano);
+	(void)value_u64(yyjson_obj_get(v, "unpriced"), INT64_MAX, &t.unpriced);
+	derive_add(d->rec, &t, d->out);
+}
+
+static int apply_body(const struct derivation *d, struct weft_error *err)
+{
+	CLEANUP(body_object_done) struct body_object o;
+	int r = body_object_parse(&o, d->e->body, d->arena, err);
+
+	if (r != WEFT_OK)
+		return r;
+	switch (d->e->type) {
+	case EVENT_SESSION:
+		apply_session(d, &o);
+		break;
+	case EVENT_PATCH:
+		apply_settings(d, &o);
+		break;
+	case EVENT_NAME:
+		apply_name(d, o.root);
+		break;
+	case EVENT_REDACT:
+		apply_redact(d, o.root);
+		break;
+	case EVENT_DELETE:
+		apply_delete(d, o.root);
+		break;
+	case EVENT_RESTORE:
+		apply_restore(d, o.root);
+		break;
+	default:
+		apply_usage(d, o.root);
+		break;
+	}
+	return WEFT_OK;
+}
+
+static int apply(const struct derivation *d, const struct message_facts *facts,
+		 bool is_first, struct weft_error *err)
+{
+	struct message_facts read;
+	int r;
+
+	switch (d->e->type) {
+	case EVENT_MESSAGE:
+		if (!facts) {
+			r = message_facts_read(d->e->body, d->arena, &read,
+					       err);
+			if (r != WEFT_OK)
+				return r;
+			facts = &read;
+		}
+		apply_message(d, facts);
+		return WEFT_OK;
+	case EVENT_SESSION:
+		/* Only a session's first event says what it is. */
+		return is_first ? apply_body(d, err) : WEFT_OK;
+	case EVENT_PATCH:
+	case EVENT_NAME:
+	case EVENT_REDACT:
+	case EVENT_DELETE:
+	case EVENT_RESTORE:
+	case EVENT_USAGE:
+		return apply_body(d, err);
+	case EVENT_MARKER:
+		d->rec->window_seq = d->e->seq;
+		d->rec->content_seq = d->e->seq;
+		return WEFT_OK;
+	case EVENT_PURGE:
+		d->rec->purged_at = d->e->ts_ms;
+		return WEFT_OK;
+	default:
+		return WEFT_OK;
+	}
+}
+
+int derive_event(struct session_rec *rec, const struct store_event *e,
+		 const struct message_facts *facts, struct op_list *out,
+		 struct weft_error *err)
+{
+	struct derivation d = { rec, e, out, out->arena };
+	bool is_first = rec->head_seq == 0;
+	struct weft_error problem;
+	int r;
+
+	if (is_first)
+		begin(rec, &e->session);
+	rec->head_seq = u64_max(rec->head_seq, u64_max(e->seq, e->last));
+	if (e->state == STATE_DAMAGED || e->state == STATE_GONE ||
+	    e->type == EVENT_GONE)
+		return WEFT_OK;
+	rec->updated_at = e->ts_ms;
+	r = apply(&d, facts, is_first, &problem);
+	/* A body that cannot be read says nothing. */
+	if (r != WEFT_OK && r != WEFT_CORRUPT) {
+		if (err)
+			*err = problem;
+		return r;
+	}
+	return out->failed || out->arena->failed ?
+		       arena_error(out->arena, err) :
+		       WEFT_OK;
+}

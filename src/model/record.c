@@ -1,0 +1,251 @@
+/* record.c - the session record as a table of fields. */
+#include "model/record.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define FIELD(name, kind, member)                                          \
+	{                                                                  \
+		(name), FIELD_##kind, offsetof(struct session_rec, member) \
+	}
+#define TOTALS_FIELDS(prefix, member)                                      \
+	FIELD(prefix "_input_tokens", U64, member.input_tokens),           \
+		FIELD(prefix "_output_tokens", U64, member.output_tokens), \
+		FIELD(prefix "_cache_read_tokens", U64,                    \
+		      member.cache_read_tokens),                           \
+		FIELD(prefix "_cache_write_tokens", U64,                   \
+		      member.cache_write_tokens),                          \
+		FIELD(prefix "_cost_nano", U64, member.cost_nano),         \
+		FIELD(prefix "_unpriced", U64, member.unpriced)
+
+const struct record_field record_fields[] = {
+	FIELD("id", ID, id),
+	FIELD("kind", U64, kind),
+	FIELD("parent", ID, parent),
+	FIELD("forked_from", ID, forked_from),
+	FIELD("root", ID, root),
+	FIELD("previous", ID, previous),
+	FIELD("fork_seq", U64, fork_seq),
+	FIELD("key", STR, key),
+	FIELD("op", STR, op),
+	FIELD("parent_tool_use_id", STR, parent_tool_use_id),
+	FIELD("agent", STR, agent),
+	FIELD("slug", STR, slug),
+	FIELD("project_dir", STR, project_dir),
+	FIELD("model_provider", STR, model_provider),
+	FIELD("model_name", STR, model_name),
+	FIELD("user", STR, user),
+	FIELD("channel", STR, channel),
+	FIELD("user_role", STR, user_role),
+	FIELD("scope", JSON, scope),
+	FIELD("tools", JSON, tools),
+	FIELD("metadata", JSON, metadata),
+	FIELD("head_seq", U64, head_seq),
+	FIELD("content_seq", U64, content_seq),
+	FIELD("window_seq", U64, window_seq),
+	FIELD("message_count", U64, message_count),
+	FIELD("inherited_count", U64, inherited_count),
+	FIELD("turn_count", U64, turn_count),
+	TOTALS_FIELDS("own", own),
+	TOTALS_FIELDS("total", total),
+	FIELD("first_user", STR, first_user),
+	FIELD("last_user", STR, last_user),
+	FIELD("last_agent", STR, last_agent),
+	FIELD("first_user_seq", U64, first_user_seq),
+	FIELD("last_user_seq", U64, last_user_seq),
+	FIELD("last_agent_seq", U64, last_agent_seq),
+	FIELD("pinned", U64, pinned),
+	FIELD("lease_owner", STR, lease_owner),
+	FIELD("lease_token", U64, lease_token),
+	FIELD("lease_expires_at", TIME, lease_expires_at),
+	FIELD("expires_at", TIME, expires_at),
+	FIELD("created_at", TIME, created_at),
+	FIELD("updated_at", TIME, updated_at),
+	FIELD("last_interaction_at", TIME, last_interaction_at),
+	FIELD("deleted_at", TIME, deleted_at),
+	FIELD("purged_at", TIME, purged_at),
+};
+const size_t record_n_fields = ARRAY_LEN(record_fields);
+
+static bool is_text(const struct record_field *f)
+{
+	return f->kind == FIELD_STR || f->kind == FIELD_JSON;
+}
+
+int record_copy(struct session_rec *to, const struct session_rec *from,
+		struct arena *a, struct weft_error *err)
+{
+	struct session_rec copy = *from;
+	size_t bytes = 0;
+	char *p;
+
+	for (size_t i = 0; i < record_n_fields; i++) {
+		const struct weft_str *s =
+			record_at_const(from, &record_fields[i]);
+
+		if (is_text(&record_fields[i]))
+			bytes += s->len + 1;
+	}
+	p = arena_alloc(a, bytes);
+	if (!p)
+		return arena_error(a, err);
+	for (size_t i = 0; i < record_n_fields; i++) {
+		struct weft_str *s = record_at(&copy, &record_fields[i]);
+
+		if (!is_text(&record_fields[i]))
+			continue;
+		if (s->len)
+			memcpy(p, s->ptr, s->len);
+		p[s->len] = '\0';
+		s->ptr = p;
+		p += s->len + 1;
+	}
+	*to = copy;
+	return WEFT_OK;
+}
+
+static bool field_eq(const struct session_rec *a, const struct session_rec *b,
+		     const struct record_field *f)
+{
+	const void *x = record_at_const(a, f), *y = record_at_const(b, f);
+
+	switch (f->kind) {
+	case FIELD_ID:
+		return memcmp(x, y, sizeof(struct weft_id)) == 0;
+	case FIELD_U64:
+	case FIELD_TIME:
+		return memcmp(x, y, sizeof(uint64_t)) == 0;
+	default:
+		return str_eq(*(const struct weft_str *)x,
+			      *(const struct weft_str *)y);
+	}
+}
+
+bool record_eq(const struct session_rec *a, const struct session_rec *b)
+{
+	for (size_t i = 0; i < record_n_fields; i++) {
+		if (!field_eq(a, b, &record_fields[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Where a record keeps text.  A record without any has NULL or "" there. */
+#define TEXT_MAX ARRAY_LEN(record_fields)
+
+static void free_text(struct weft_str s)
+{
+	char *p;
+
+	/* An owned string is ours to free, whatever its type says. */
+	memcpy(&p, &s.ptr, sizeof(p));
+	if (s.len)
+		mem_free(p);
+}
+
+/*
+ * Make `want` a copy that is owned, or the one that is owned already.  Equal
+ * pointers are the usual case and equal bytes the second: a record that was
+ * changed by one event shares nearly all of its text with the one before.
+ */
+static bool own_text(struct weft_str *want, struct weft_str have)
+{
+	if (want->len == 0) {
+		want->ptr = "";
+		return true;
+	}
+	if (want->len == have.len &&
+	    (want->ptr == have.ptr || str_eq(*want, have))) {
+		*want = have;
+		return true;
+	}
+	want->ptr = mem_copy(*want);
+	return want->ptr != NULL;
+}
+
+int record_own_update(struct record_own *own, const struct session_rec *from,
+		      struct weft_error *err)
+{
+	struct session_rec next = *from;
+	struct weft_str fresh[TEXT_MAX], stale[TEXT_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < record_n_fields; i++) {
+		const struct record_field *f = &record_fields[i];
+		struct weft_str *want, have;
+
+		if (!is_text(f))
+			continue;
+		want = record_at(&next, f);
+		have = *(struct weft_str *)record_at(&own->rec, f);
+		if (!own_text(want, have)) {
+			while (n > 0)
+				free_text(fresh[--n]);
+			return fail_no_memory(err);
+		}
+		if (want->ptr == have.ptr)
+			continue;
+		fresh[n] = *want;
+		stale[n++] = have;
+	}
+	/* Last: `from` may point into what is given back here. */
+	while (n > 0)
+		free_text(stale[--n]);
+	own->rec = next;
+	return WEFT_OK;
+}
+
+void record_own_done(struct record_own *own)
+{
+	for (size_t i = 0; i < record_n_fields; i++) {
+		if (is_text(&record_fields[i]))
+			free_text(*(struct weft_str *)record_at(
+				&own->rec, &record_fields[i]));
+	}
+	own->rec = (struct session_rec){ .kind = 0 };
+}
+
+/*
+ * Totals stop at what every store can hold, a signed 64-bit number.  Sums
+ * that stop there still commute.
+ */
+static void add_capped(uint64_t *to, uint64_t more)
+{
+	const uint64_t max = INT64_MAX;
+
+	*to = more > max || *to > max - more ? max : *to + more;
+}
+
+void totals_add(struct totals *to, const struct totals *more)
+{
+	add_capped(&to->input_tokens, more->input_tokens);
+	add_capped(&to->output_tokens, more->output_tokens);
+	add_capped(&to->cache_read_tokens, more->cache_read_tokens);
+	add_capped(&to->cache_write_tokens, more->cache_write_tokens);
+	add_capped(&to->cost_nano, more->cost_nano);
+	add_capped(&to->unpriced, more->unpriced);
+}
+
+static const char *const kind_names[] = {
+	[KIND_PRIMARY] = "primary",
+	[KIND_SUBAGENT] = "subagent",
+	[KIND_BOOK] = "book",
+};
+
+const char *session_kind_name(uint64_t kind)
+{
+	return kind >= KIND_PRIMARY && kind < ARRAY_LEN(kind_names) ?
+		       kind_names[kind] :
+		       "unknown";
+}
+
+bool session_kind_parse(struct weft_str s, uint64_t *ret)
+{
+	for (size_t i = KIND_PRIMARY; i < ARRAY_LEN(kind_names); i++) {
+		if (str_eq(s, str_of(kind_names[i]))) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
