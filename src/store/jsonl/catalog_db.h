@@ -1,0 +1,106 @@
+/*
+ * catalog_db.h - what the catalogue's own files share: its connections, their
+ * statements, and how SQLite's errors become ours.  Nobody else includes it.
+ */
+#ifndef STORE_JSONL_CATALOG_DB_H
+#define STORE_JSONL_CATALOG_DB_H
+
+#include <pthread.h>
+
+#include "store/jsonl/catalog.h"
+
+struct buf;
+struct sqlite3;
+struct sqlite3_stmt;
+struct vfs;
+
+/* Statements whose text never changes; prepared when first used, but for the
+ * first three, since a rollback must not need memory. */
+enum catalog_sql {
+	SQL_BEGIN,
+	SQL_COMMIT,
+	SQL_ROLLBACK,
+	SQL_PUT,
+	SQL_PUT_NAME,
+	SQL_PUT_HIDE,
+	SQL_SET_META,
+	SQL_CLEAR_SESSIONS,
+	SQL_CLEAR_NAMES,
+	SQL_CLEAR_HIDDEN,
+	SQL_GET_META,
+	SQL_GET,
+	SQL_GET_NAME,
+	SQL_NAMES_OF,
+	SQL_FIND_OP,
+	SQL_FIND_TAG,
+	SQL_HIDDEN,
+	SQL_IDS,
+	SQL_COUNT,
+	SQL_CHECK,
+	SQL_STATEMENTS
+};
+
+/* A list query's statement depends on which filters it has. */
+#define LIST_STATEMENTS 16
+
+struct list_statement {
+	struct sqlite3_stmt *stmt;
+	uint32_t shape;
+	uint64_t used; /* when, counted in lists */
+};
+
+/* A connection; everything in it is for who holds the lock. */
+struct conn {
+	struct sqlite3 *db;
+	pthread_mutex_t lock; /* may be taken again by who holds it */
+	struct sqlite3_stmt *stmts[SQL_STATEMENTS];
+	struct list_statement lists[LIST_STATEMENTS];
+	uint64_t n_lists;
+};
+
+struct catalog {
+	struct fs *fs;
+	struct vfs *vfs; /* NULL: in memory */
+	char *path;
+	unsigned flags;
+	bool immutable; /* on a file system that nobody can write to */
+	struct conn conns[2];
+	struct conn *reads;
+	struct conn *writes;  /* NULL: read only; in memory the same as reads */
+	bool in_transaction;  /* under writes->lock, as are the next two */
+	struct arena scratch; /* of one put */
+};
+
+/* The lock of a connection for the rest of the block:
+ *	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads); */
+struct conn *conn_lock(struct conn *k);
+void conn_unlock(struct conn **k);
+
+/* Get a statement; give it back with CLEANUP(stmt_release). */
+int conn_stmt(struct catalog *c, struct conn *k, enum catalog_sql which,
+	      struct sqlite3_stmt **ret, struct weft_error *err);
+void stmt_release(struct sqlite3_stmt **stmt);
+
+/* The code and message for what SQLite returned; never WEFT_OK. */
+int catalog_fail(struct catalog *c, struct sqlite3 *db, int rc,
+		 struct weft_error *err);
+
+int fail_damaged(struct weft_error *err, const char *what);
+
+/* Append the schema, a statement, the columns of a record in the order of
+ * record_fields. */
+#define SQL_BYTES_MAX KIB(64)
+void sql_add_schema(struct buf *b);
+void sql_add(struct buf *b, enum catalog_sql which);
+void sql_add_columns(struct buf *b);
+/* The version of a schema: never 0, which is that of an empty file. */
+int sql_version(const struct buf *schema);
+
+/* The record in the first columns of the row.  Its text is SQLite's, valid
+ * until the next step. */
+int decode_record(struct sqlite3_stmt *stmt, struct session_rec *ret,
+		  struct weft_error *err);
+int decode_id(struct sqlite3_stmt *stmt, int column, struct weft_id *ret,
+	      struct weft_error *err);
+
+#endif

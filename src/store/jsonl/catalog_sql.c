@@ -1,0 +1,169 @@
+/*
+ * catalog_sql.c - the catalogue's schema and its statements, as text.
+ *
+ * The schema is made from the table of record fields.  Its version is a
+ * checksum of its text: a catalogue that was made from any other text is made
+ * again from the session files.
+ */
+#include <assert.h>
+#include <limits.h>
+
+#include "base/buf.h"
+#include "base/crc32c.h"
+#include "model/record.h"
+#include "store/jsonl/catalog_db.h"
+
+/* ---- the schema ---- */
+
+void sql_add_columns(struct buf *b)
+{
+	for (size_t i = 0; i < record_n_fields; i++)
+		buf_printf(b, "%s\"%s\"", i > 0 ? "," : "",
+			   record_fields[i].name);
+}
+
+static const char *type_of(const struct record_field *f)
+{
+	switch (f->kind) {
+	case FIELD_ID:
+		/* No id is NULL: most records have several of these. */
+		return f->offset == 0 ? "BLOB NOT NULL" : "BLOB";
+	case FIELD_U64:
+	case FIELD_TIME:
+		return "INTEGER NOT NULL";
+	default:
+		return "TEXT NOT NULL";
+	}
+}
+static_assert(offsetof(struct session_rec, id) == 0, "the id comes first");
+
+/*
+ * The indexes serve lists in the order they are shown in, forwards and
+ * backwards, without sorting.  What follows the id in an index decides on rows
+ * that need not be fetched then.  Purged sessions are in none of them.
+ */
+static const char rest_of_schema[] =
+	"CREATE UNIQUE INDEX sessions_id ON sessions(id);"
+	"CREATE INDEX live_interaction"
+	" ON sessions(kind,last_interaction_at,id,project_dir)"
+	" WHERE deleted_at=0 AND purged_at=0;"
+	"CREATE INDEX live_creation"
+	" ON sessions(kind,created_at,id,project_dir)"
+	" WHERE deleted_at=0 AND purged_at=0;"
+	"CREATE INDEX all_interaction"
+	" ON sessions(last_interaction_at,id,kind,deleted_at)"
+	" WHERE purged_at=0;"
+	"CREATE INDEX all_creation"
+	" ON sessions(created_at,id,kind,deleted_at)"
+	" WHERE purged_at=0;"
+	"CREATE INDEX sessions_parent ON "
+	"sessions(parent,last_interaction_at,id)"
+	" WHERE parent IS NOT NULL;"
+	"CREATE INDEX sessions_slug ON sessions(slug,last_interaction_at,id)"
+	" WHERE slug<>'';"
+	"CREATE INDEX sessions_op ON sessions(op,id) WHERE op<>'';"
+	"CREATE INDEX sessions_tag ON sessions(tag,id);"
+	"CREATE TABLE names(name TEXT PRIMARY KEY NOT NULL,session BLOB NOT "
+	"NULL,"
+	"ver INTEGER NOT NULL,kind INTEGER NOT NULL,lsn INTEGER NOT NULL)"
+	" WITHOUT ROWID, STRICT;"
+	"CREATE INDEX names_session ON names(session,kind,name);"
+	"CREATE TABLE hidden(session BLOB NOT NULL,target INTEGER NOT NULL,"
+	"hidden INTEGER NOT NULL,by INTEGER NOT NULL,PRIMARY "
+	"KEY(session,target))"
+	" WITHOUT ROWID, STRICT;"
+	"CREATE TABLE meta(one INTEGER PRIMARY KEY CHECK(one=1),"
+	"store BLOB NOT NULL,applied INTEGER NOT NULL,complete INTEGER NOT "
+	"NULL)"
+	" STRICT;"
+	"INSERT INTO meta VALUES(1,zeroblob(16),0,0);";
+
+void sql_add_schema(struct buf *b)
+{
+	buf_add_lit(b, "CREATE TABLE sessions(row INTEGER PRIMARY KEY");
+	for (size_t i = 0; i < record_n_fields; i++)
+		buf_printf(b, ",\"%s\" %s", record_fields[i].name,
+			   type_of(&record_fields[i]));
+	buf_add_lit(b, ",lsn INTEGER NOT NULL,gen INTEGER NOT NULL,"
+		       "\"end\" INTEGER NOT NULL,irregular INTEGER NOT NULL,"
+		       "tag INTEGER NOT NULL,fold BLOB NOT NULL) STRICT;");
+	buf_add_lit(b, rest_of_schema);
+}
+
+int sql_version(const struct buf *schema)
+{
+	return (int)(crc32c(0, schema->ptr, schema->len) & INT_MAX) | 1;
+}
+
+/* ---- statements ---- */
+
+static const char *const fixed_sql[SQL_STATEMENTS] = {
+	[SQL_BEGIN] = "BEGIN IMMEDIATE",
+	[SQL_COMMIT] = "COMMIT",
+	[SQL_ROLLBACK] = "ROLLBACK",
+	/* Of two marks or names the order of arrival does not matter. */
+	[SQL_PUT_NAME] =
+		"INSERT INTO names(name,session,ver,kind,lsn)"
+		" VALUES(?1,?2,?3,?4,?5) ON CONFLICT(name) DO UPDATE"
+		" SET session=excluded.session,ver=excluded.ver,"
+		"kind=excluded.kind,lsn=excluded.lsn WHERE excluded.ver>ver"
+		" OR (excluded.ver=ver AND excluded.session>session)",
+	[SQL_PUT_HIDE] =
+		"INSERT INTO hidden(session,target,hidden,by)"
+		" VALUES(?1,?2,?3,?4) ON CONFLICT(session,target) DO UPDATE"
+		" SET hidden=excluded.hidden,by=excluded.by"
+		" WHERE excluded.by>by",
+	[SQL_SET_META] = "UPDATE meta SET store=?1,applied=?2,complete=?3",
+	[SQL_CLEAR_SESSIONS] = "DELETE FROM sessions",
+	[SQL_CLEAR_NAMES] = "DELETE FROM names",
+	[SQL_CLEAR_HIDDEN] = "DELETE FROM hidden",
+	[SQL_GET_META] = "SELECT store,applied,complete FROM meta",
+	[SQL_GET_NAME] = "SELECT name,session,ver,kind,lsn FROM names"
+			 " WHERE name=?1",
+	[SQL_NAMES_OF] = "SELECT name,session,ver,kind,lsn FROM names"
+			 " WHERE session=?1 ORDER BY kind,name",
+	[SQL_FIND_OP] = "SELECT id FROM sessions WHERE op=?1 AND op<>''"
+			" ORDER BY id LIMIT 1",
+	[SQL_FIND_TAG] = "SELECT id FROM sessions WHERE tag=?1 ORDER BY id",
+	[SQL_HIDDEN] = "SELECT target,hidden,by FROM hidden WHERE session=?1"
+		       " AND target BETWEEN ?2 AND ?3 ORDER BY target",
+	[SQL_IDS] = "SELECT id FROM sessions WHERE id>?1 ORDER BY id LIMIT ?2",
+	[SQL_COUNT] = "SELECT count(*) FROM sessions"
+		      " INDEXED BY all_interaction"
+		      " WHERE purged_at=0 AND kind<>3",
+	[SQL_CHECK] = "PRAGMA integrity_check(10)",
+};
+static_assert(KIND_BOOK == 3, "as in SQL_COUNT");
+
+#define ROW_COLUMNS "lsn,gen,\"end\",irregular"
+
+static void add_put(struct buf *b)
+{
+	size_t n = record_n_fields + 6; /* as in bind_row */
+
+	buf_add_lit(b, "INSERT INTO sessions(");
+	sql_add_columns(b);
+	buf_add_lit(b, "," ROW_COLUMNS ",tag,fold) VALUES(");
+	for (size_t i = 1; i <= n; i++)
+		buf_printf(b, "%s?%zu", i > 1 ? "," : "", i);
+	buf_add_lit(b, ") ON CONFLICT(id) DO UPDATE SET ");
+	for (size_t i = 1; i < record_n_fields; i++)
+		buf_printf(b, "\"%s\"=excluded.\"%s\",", record_fields[i].name,
+			   record_fields[i].name);
+	buf_add_lit(b, "lsn=excluded.lsn,gen=excluded.gen,"
+		       "\"end\"=excluded.\"end\",irregular=excluded.irregular,"
+		       "fold=excluded.fold WHERE excluded.lsn>lsn");
+}
+
+void sql_add(struct buf *b, enum catalog_sql which)
+{
+	if (which == SQL_PUT) {
+		add_put(b);
+	} else if (which == SQL_GET) {
+		buf_add_lit(b, "SELECT ");
+		sql_add_columns(b);
+		buf_add_lit(b, "," ROW_COLUMNS " FROM sessions WHERE id=?1");
+	} else {
+		buf_add_str(b, str_of(fixed_sql[which]));
+	}
+}
