@@ -191,10 +191,8 @@ static size_t plain_len(struct weft_str s)
 void buf_add_json(struct buf *b, struct weft_str s)
 {
 	/* One step of growth for the usual text, which needs no escapes. */
-	if (s.len > b->max || !buf_reserve(b, s.len)) {
-		b->error = b->error ? b->error : WEFT_LIMIT;
+	if (!buf_reserve(b, s.len))
 		return;
-	}
 	buf_add_c(b, '"');
 	while (s.len) {
 		size_t n = plain_len(s);

@@ -65,7 +65,7 @@ static struct place place_of(struct weft_str text, size_t at)
 	return place;
 }
 
-static const char *reason_of(const yyjson_read_err *e)
+static const char *reason_of(struct weft_str text, const yyjson_read_err *e)
 {
 	switch (e->code) {
 	case YYJSON_READ_ERROR_EMPTY_CONTENT:
@@ -74,16 +74,18 @@ static const char *reason_of(const yyjson_read_err *e)
 		return "something behind the value";
 	case YYJSON_READ_ERROR_UNEXPECTED_END:
 		return "unexpected end";
-	case YYJSON_READ_ERROR_UNEXPECTED_CHARACTER:
-		return "unexpected character";
+	case YYJSON_READ_ERROR_JSON_STRUCTURE:
+		return "trailing comma";
 	case YYJSON_READ_ERROR_INVALID_NUMBER:
 		return "invalid number";
 	case YYJSON_READ_ERROR_INVALID_STRING:
-		return "invalid string";
+		return text_is_utf8(text) ? "invalid string" : "not UTF-8";
 	case YYJSON_READ_ERROR_LITERAL:
 		return "invalid word";
 	default:
-		return "wrong structure";
+		if (str_starts(text, STR("\xef\xbb\xbf")))
+			return "byte order mark";
+		return "unexpected character";
 	}
 }
 
@@ -96,7 +98,7 @@ static int fail_parse(struct weft_str text, const yyjson_read_err *e,
 		return fail_no_memory(err);
 	place = place_of(text, e->pos);
 	return fail(err, WEFT_INVALID, "not JSON: %s at line %zu, column %zu",
-		    reason_of(e), place.line, place.column);
+		    reason_of(text, e), place.line, place.column);
 }
 
 /* The string that starts at `i`: where it ends, or SIZE_MAX. */
@@ -209,7 +211,7 @@ static yyjson_val *find_twice_small(yyjson_val *object, size_t n)
 }
 
 /* Put `key` into the table unless an equal one is there already. */
-static bool table_add(struct check *c, size_t room, yyjson_val *key)
+static bool add_name(struct check *c, size_t room, yyjson_val *key)
 {
 	struct weft_str name = json_str(key);
 	size_t i = (size_t)hash_bytes(name.ptr, name.len) & (room - 1);
@@ -240,7 +242,7 @@ static int check_large(struct check *c, yyjson_val *object, size_t n,
 	}
 	memset(c->table, 0, room * sizeof(*c->table));
 	for (size_t i = 0; i < n; i++, key = next_key(key)) {
-		if (!table_add(c, room, key))
+		if (!add_name(c, room, key))
 			return fail_twice(c, key, err);
 	}
 	return WEFT_OK;

@@ -64,9 +64,12 @@ void *mem_alloc(size_t bytes)
 
 void *mem_zero(size_t count, size_t bytes)
 {
-	if (!begin_allocation())
+	size_t total;
+
+	/* calloc would see it, too, but under a sanitizer that ends us. */
+	if (__builtin_mul_overflow(count, bytes, &total) || !begin_allocation())
 		return NULL;
-	return calloc(count ? count : 1, bytes ? bytes : 1);
+	return calloc(1, total ? total : 1);
 }
 
 void *mem_resize(void *old, size_t bytes)
