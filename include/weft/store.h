@@ -219,7 +219,7 @@ struct event_page {
 
 /*
  * What a planner may look at: fresh, inside the write.  What it is handed is
- * valid until the plan returns.
+ * valid until the write is over, so that ops may point into it.
  */
 struct store_view {
 	const struct store_view_ops *ops;
@@ -369,6 +369,7 @@ struct store_open {
 struct store {
 	const struct store_ops *ops;
 	struct store_limits limits; /* with every default filled in */
+	uint32_t lone; /* nobody but this opener can write it */
 };
 
 struct store_ops {

@@ -30,8 +30,8 @@ struct engine;
 enum request_kind {
 	REQUEST_CREATE,
 	REQUEST_APPEND,
-	REQUEST_PATCH,   /* slug, metadata, pinned, ... */
-	REQUEST_NAME,    /* give, move or take away an alias */
+	REQUEST_PATCH, /* slug, metadata, pinned, ... */
+	REQUEST_NAME,  /* give, move or take away an alias */
 	REQUEST_REDACT,
 	REQUEST_DELETE,
 	REQUEST_RESTORE
@@ -47,7 +47,9 @@ enum name_how { NAME_ADD, NAME_MOVE, NAME_REMOVE };
 struct request {
 	uint32_t kind; /* enum request_kind */
 	struct arena arena;
-	struct request *next; /* the queue's */
+	struct request *next;      /* the queue's */
+	uint32_t wave;             /* the queue's */
+	_Atomic uint32_t answered; /* the queue's: for engine_run */
 
 	struct weft_id session; /* of all kinds but CREATE */
 	struct weft_str op;
@@ -65,9 +67,9 @@ struct request {
 	size_t n_messages;
 	size_t bytes; /* of all bodies together */
 
-	struct weft_str patch;  /* PATCH: a JSON object */
-	struct weft_str name;   /* NAME */
-	uint32_t name_how;      /* enum name_how */
+	struct weft_str patch;   /* PATCH: a JSON object */
+	struct weft_str name;    /* NAME */
+	uint32_t name_how;       /* enum name_how */
 	const uint64_t *targets; /* REDACT: seqs */
 	size_t n_targets;
 	uint32_t undo; /* REDACT */
@@ -83,16 +85,23 @@ struct request {
 	uint32_t ret_created;  /* CREATE: 0 if the key existed already */
 	uint32_t ret_changed;  /* how many events were written */
 
-	void (*done)(struct request *q); /* owns the request from here on */
+	/* Owns the request from here on; engine_run leaves it NULL. */
+	void (*done)(struct request *q);
 	void *ctx;
 };
 
 struct request *request_new(uint32_t kind, struct weft_error *err);
-void request_free(struct request *q);
+void request_free(struct request *q); /* takes NULL */
 
 int engine_open(const char *url, const struct weft_open_options *o,
 		struct engine **ret, struct weft_error *err);
 int engine_close(struct engine *e, struct weft_error *err);
+
+/* The same for a store that is open already, a decorated one for example.
+ * The engine owns it from here on, also if this fails.  `clock` may be NULL
+ * and must outlive the engine. */
+int engine_start(struct store *store, const struct clock_source *clock,
+		 uint32_t flags, struct engine **ret, struct weft_error *err);
 
 struct store *engine_store(struct engine *e);
 const struct store_limits *engine_limits(const struct engine *e);
@@ -110,8 +119,8 @@ int engine_run(struct engine *e, struct request *q, struct weft_error *err);
  * of an id (6 characters or more); the first kind with a hit wins, two hits
  * are AMBIGUOUS and listed.  Deleted sessions are found by id only.
  */
-int engine_resolve(struct engine *e, struct weft_str name,
-		   struct weft_id *ret, struct weft_error *err);
+int engine_resolve(struct engine *e, struct weft_str name, struct weft_id *ret,
+		   struct weft_error *err);
 
 /* Read one record; NOT_FOUND. */
 int engine_session(struct engine *e, const struct weft_id *id, struct arena *a,
@@ -135,8 +144,7 @@ int engine_read(struct engine *e, const struct event_range *r, bool redacted,
 
 /* Wait for an event of `id` after `seq`; BUSY at the time-out. */
 int engine_wait(struct engine *e, const struct weft_id *id, uint64_t seq,
-		int64_t timeout_ms, uint64_t *ret_head,
-		struct weft_error *err);
+		int64_t timeout_ms, uint64_t *ret_head, struct weft_error *err);
 
 /* Counters for `weft stats` and health. */
 struct engine_stats {

@@ -1,0 +1,87 @@
+/* internal.h - the inside of the engine, shared by its files. */
+#ifndef ENGINE_INTERNAL_H
+#define ENGINE_INTERNAL_H
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "engine/plan.h"
+#include "engine/queue.h"
+#include "engine/watch.h"
+
+/* See committer.c. */
+struct committer {
+	pthread_t thread; /* of engine_open and engine_close */
+	bool started;
+
+	/* Of the holder of the queue's baton. */
+	struct plan plan;
+	struct arena scratch;
+
+	/* Once `failed` is set, `failure` says why and does not change. */
+	_Atomic bool failed;
+	struct weft_error failure;
+
+	/* Counters that anybody may read. */
+	_Atomic uint64_t requests, batches, events, refused;
+};
+
+struct engine {
+	/* Constant while it is open. */
+	struct store *store;
+	struct clock_source clock;
+	pid_t pid; /* of the process that opened it */
+	bool read_only;
+
+	struct queue queue;
+	struct committer committer;
+	struct watchers watchers;
+};
+
+/* IO in a process that did not open the store. */
+int engine_check_process(const struct engine *e, struct weft_error *err);
+
+/* Start a thread that the program's signals leave alone. */
+int thread_start(pthread_t *ret, void *(*run)(void *ctx), void *ctx,
+		 struct weft_error *err);
+
+/* ---- request.c ---- */
+
+/* The rules that need no look at the store. */
+int request_check(struct request *q, const struct store_limits *limits,
+		  struct weft_error *err);
+
+/* ---- committer.c ---- */
+
+int committer_start(struct engine *e, struct weft_error *err);
+void committer_stop(struct engine *e); /* answers all that was accepted */
+void committer_done(struct engine *e);
+
+/* IO, if writing has stopped. */
+int committer_check(struct engine *e, struct weft_error *err);
+
+/* Write one request; the caller holds the baton. */
+void committer_run(struct engine *e, struct request *q);
+
+/* ---- read.c ---- */
+
+/* A page of events as a session sees them. */
+struct seen_page {
+	struct store_event *v;
+	size_t n;
+	bool done;
+	const unsigned char *redacted; /* of v[i]; NULL: of none */
+};
+
+/* The same as engine_read, without a copy where nothing needs one. */
+int read_seen(struct engine *e, const struct event_range *r, bool redacted,
+	      struct arena *a, struct seen_page *ret, struct weft_error *err);
+
+/* ---- resolve.c ---- */
+
+/* The same as engine_resolve, but an id is not looked up: what follows will
+ * say if there is no such session. */
+int resolve_quickly(struct engine *e, struct weft_str name, struct weft_id *ret,
+		    struct weft_error *err);
+
+#endif

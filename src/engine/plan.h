@@ -1,0 +1,202 @@
+/*
+ * plan.h - requests in, store operations out.
+ *
+ * DESIGN
+ *
+ * A plan is made inside the store's write, on a view of the store that nobody
+ * else can change meanwhile.  Its requests are planned one after the other,
+ * and each must see what those before it will have done.  So planning code
+ * never asks the view itself: it reads through the functions below, which
+ * look into the plan first.  Records are edited in copies of the plan's own
+ * and handed to the store once, at the end.
+ *
+ * Check, then change: a request is refused before plan_add has been called
+ * for it, and then nothing of it is in the plan.  If plan_add itself fails,
+ * the plan is `broken` and worth nothing.
+ *
+ * The memory of a plan lives until it is begun again; so do the operations
+ * it made.
+ */
+#ifndef ENGINE_PLAN_H
+#define ENGINE_PLAN_H
+
+#include "base/buf.h"
+#include "engine/engine.h"
+
+/* In front of everything that is found by a hash. */
+struct plan_node {
+	struct plan_node *chain;
+	uint64_t hash;
+};
+
+/* Nodes by their hash; the buckets are in the plan's arena. */
+struct plan_table {
+	struct plan_node **buckets;
+	size_t mask;
+};
+
+/* An event that was planned. */
+struct plan_event {
+	struct store_event event;
+	struct plan_event *older; /* of the same session */
+};
+
+/* A session that was looked at. */
+struct plan_session {
+	struct plan_node node;
+	struct plan_session *next; /* in the order of looking */
+	struct session_rec rec;    /* as the plan will leave it */
+	struct plan_event *events; /* newest first */
+	bool is_new;               /* the store does not know it yet */
+	bool changed;              /* it gets a new record */
+};
+
+/* A name that was looked at. */
+struct plan_name {
+	struct plan_node node;
+	struct plan_name *next;
+	struct name_rec rec; /* as the plan will leave it */
+};
+
+/* An operation id that was used. */
+struct plan_op {
+	struct plan_node node;
+	struct weft_str op;
+	struct weft_id scope; /* zero: the creation of a session */
+	struct op_hit hit;
+};
+
+/* A message that was hidden or shown again. */
+struct plan_mark {
+	struct plan_node node;
+	struct weft_id session;
+	uint64_t seq;
+	bool hidden;
+};
+
+struct plan {
+	/* Set before the write. */
+	struct engine *engine;
+	const struct store_limits *limits;
+	struct request *requests; /* linked by `next` */
+	size_t n_requests;
+
+	/* Of the planning that was last begun. */
+	struct store_view *view;
+	struct op_list *out;
+	int64_t now_ms;
+	struct arena arena;
+	struct buf body; /* of the event that is being made */
+	struct plan_table session_table, name_table, op_table, mark_table;
+	struct plan_session *sessions, **last_session;
+	struct plan_name *names, **last_name;
+	size_t n_events;
+	bool broken; /* plan_add failed */
+};
+
+void plan_init(struct plan *p, struct engine *e);
+void plan_done(struct plan *p);
+
+/*
+ * A store_plan for the requests of `ctx`, a struct plan.  The answer of each
+ * request is filled in as it will be if the write succeeds; those that are
+ * refused have a status and an error, and nothing of them is written.
+ */
+int plan_batch(void *ctx, struct store_view *view, struct op_list *out,
+	       struct weft_error *err);
+
+/* ---- looking (plan_view.c) ---- */
+
+/* Forget everything, and make room for a batch of requests. */
+int plan_begin(struct plan *p, struct store_view *view, struct op_list *out,
+	       struct weft_error *err);
+
+/* NOT_FOUND names the session. */
+int plan_find(struct plan *p, const struct weft_id *id,
+	      struct plan_session **ret, struct weft_error *err);
+
+/* A name, also one that was never used: it has version 0 then. */
+int plan_find_name(struct plan *p, struct weft_str name, struct plan_name **ret,
+		   struct weft_error *err);
+
+/* The names a session holds, key first. */
+int plan_names_of(struct plan *p, const struct plan_session *s,
+		  struct name_rec **ret, size_t *ret_n, struct weft_error *err);
+
+/* `s` NULL: the creation of a session.  NOT_FOUND. */
+int plan_find_op(struct plan *p, const struct plan_session *s,
+		 struct weft_str op, struct op_hit *ret,
+		 struct weft_error *err);
+
+/* An event of the session's own; NOT_FOUND. */
+int plan_event_at(struct plan *p, const struct plan_session *s, uint64_t seq,
+		  const struct store_event **ret, struct weft_error *err);
+
+/* The session's own last event of one type; NOT_FOUND. */
+int plan_last_event(struct plan *p, const struct plan_session *s, uint32_t type,
+		    const struct store_event **ret, struct weft_error *err);
+
+/* Whether this session itself has hidden what it sees at `seq`. */
+int plan_is_hidden(struct plan *p, const struct plan_session *s, uint64_t seq,
+		   bool *ret, struct weft_error *err);
+
+/* Let the ops from first_op on be seen by all of the above. */
+int plan_note(struct plan *p, size_t first_op, struct weft_error *err);
+
+/* ---- changing (plan.c) ---- */
+
+/*
+ * Add an event to a session: `e` has its type, body, op, more, at and
+ * background; number, times and ids are given to it.  Whatever it means for
+ * records and names is planned as well.  Breaks the plan if it fails.
+ */
+int plan_add(struct plan *p, struct plan_session *s, struct plan_event *e,
+	     const struct message_facts *facts, struct weft_error *err);
+
+/* The same for an event whose body was written to p->body. */
+int plan_add_body(struct plan *p, struct plan_session *s, uint32_t type,
+		  struct weft_str op, uint32_t more, struct weft_error *err);
+
+/* A session that is to be, with this id and nothing else. */
+struct plan_session *plan_new_session(struct plan *p, const struct weft_id *id);
+
+/* Fill in the answer: the events from `first_seq` on are what was written. */
+void plan_answer(struct request *q, const struct plan_session *s,
+		 uint64_t first_seq);
+
+/* ---- rules that several kinds of requests share (plan_rules.c) ---- */
+
+/* DELETED, and how to get it back. */
+int plan_check_live(const struct plan_session *s, struct weft_error *err);
+
+/* LEASED or STALE, for acts that need the lease if there is one. */
+int plan_check_lease(const struct plan *p, const struct plan_session *s,
+		     const struct request *q, struct weft_error *err);
+
+/* STALE, if something was said since. */
+int plan_check_expect(const struct plan_session *s, const struct request *q,
+		      struct weft_error *err);
+
+/* LIMIT, if the session cannot take n more events. */
+int plan_check_room(const struct plan_session *s, size_t n,
+		    struct weft_error *err);
+
+/*
+ * If the request's operation id is known in the session: 1 if it is this very
+ * request, with the answer filled in; OP_MISMATCH if it is another.  0 if it
+ * is not known.
+ */
+int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
+		uint32_t type, struct weft_error *err);
+
+/* ---- the kinds of requests ---- */
+
+int plan_create(struct plan *p, struct request *q, struct weft_error *err);
+int plan_append(struct plan *p, struct request *q, struct weft_error *err);
+int plan_patch(struct plan *p, struct request *q, struct weft_error *err);
+int plan_rename(struct plan *p, struct request *q, struct weft_error *err);
+int plan_redact(struct plan *p, struct request *q, struct weft_error *err);
+int plan_delete(struct plan *p, struct request *q, struct weft_error *err);
+int plan_restore(struct plan *p, struct request *q, struct weft_error *err);
+
+#endif

@@ -1,0 +1,123 @@
+/* plan_rules.c - rules that several kinds of requests share. */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "engine/plan.h"
+
+int plan_check_live(const struct plan_session *s, struct weft_error *err)
+{
+	char id[WEFT_ID_CHARS + 1];
+	char when[TIME_CHARS + 1];
+
+	if (!s->rec.deleted_at)
+		return WEFT_OK;
+	id_format(&s->rec.id, id);
+	time_format(s->rec.deleted_at, when);
+	return fail(err, WEFT_DELETED,
+		    "session %s was deleted at %s; 'weft restore %s' brings it "
+		    "back",
+		    id, when, id);
+}
+
+int plan_check_lease(const struct plan *p, const struct plan_session *s,
+		     const struct request *q, struct weft_error *err)
+{
+	const struct session_rec *rec = &s->rec;
+	bool held = rec->lease_token && rec->lease_expires_at > p->now_ms;
+	char when[TIME_CHARS + 1];
+
+	if (held && q->token != rec->lease_token) {
+		time_format(rec->lease_expires_at, when);
+		return fail(err, WEFT_LEASED,
+			    "leased by '%.*s' until %s (token %llu)",
+			    STR_ARG(rec->lease_owner), when,
+			    (unsigned long long)rec->lease_token);
+	}
+	/* Who thinks that it holds a lease must hear that it does not. */
+	if (!held && q->token)
+		return fail(err, WEFT_STALE,
+			    "lease token %llu is not in force any more",
+			    (unsigned long long)q->token);
+	return WEFT_OK;
+}
+
+int plan_check_expect(const struct plan_session *s, const struct request *q,
+		      struct weft_error *err)
+{
+	if (q->expect == WEFT_NO_EXPECT || q->expect == s->rec.content_seq)
+		return WEFT_OK;
+	return fail(err, WEFT_STALE,
+		    "expected content_seq %llu, but it is %llu",
+		    (unsigned long long)q->expect,
+		    (unsigned long long)s->rec.content_seq);
+}
+
+int plan_check_room(const struct plan_session *s, size_t n,
+		    struct weft_error *err)
+{
+	if (n <= ID_SEQ_MAX - s->rec.head_seq)
+		return WEFT_OK;
+	return fail(err, WEFT_LIMIT, "a session has at most %llu events",
+		    (unsigned long long)ID_SEQ_MAX);
+}
+
+static int op_mismatch(const struct request *q, uint64_t seq,
+		       struct weft_error *err)
+{
+	return fail(err, WEFT_OP_MISMATCH,
+		    "operation id '%.*s' was used for event %llu, which has "
+		    "other content",
+		    STR_ARG(q->op), (unsigned long long)seq);
+}
+
+/* Whether event i of the operation is what the request would have written. */
+static bool same_content(const struct request *q, size_t i, uint32_t type,
+			 const struct store_event *e)
+{
+	if (e->type != type)
+		return false;
+	/* Other bodies depend on what was there before; their type must do. */
+	return q->kind != REQUEST_APPEND ||
+	       str_eq(e->body, q->messages[i].body);
+}
+
+int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
+		uint32_t type, struct weft_error *err)
+{
+	const struct store_event *e;
+	struct weft_id first_id = { { 0 } };
+	struct op_hit hit = { 0 };
+	size_t n = 1;
+	int r;
+
+	if (!q->op.len)
+		return 0;
+	r = plan_find_op(p, s, q->op, &hit, err);
+	if (r < 0)
+		return r == WEFT_NOT_FOUND ? 0 : r;
+	for (size_t i = 0; i < n; i++) {
+		r = plan_event_at(p, s, hit.seq + i, &e, err);
+		if (r < 0)
+			return r;
+		if (e->state == STATE_DAMAGED || e->state == STATE_GONE)
+			return fail(err, WEFT_CORRUPT,
+				    "operation id '%.*s' was used for event "
+				    "%llu, which cannot be read",
+				    STR_ARG(q->op),
+				    (unsigned long long)(hit.seq + i));
+		if (i == 0) {
+			n = (size_t)e->more + 1;
+			first_id = e->id;
+		}
+		if (q->kind == REQUEST_APPEND && n != q->n_messages)
+			return op_mismatch(q, hit.seq, err);
+		if (!same_content(q, i, type, e))
+			return op_mismatch(q, hit.seq + i, err);
+	}
+	q->ret_session = s->rec.id;
+	q->ret_id = first_id;
+	q->ret_seq = hit.seq;
+	q->ret_count = n;
+	q->ret_replayed = 1;
+	return 1;
+}

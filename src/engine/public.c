@@ -1,0 +1,576 @@
+/* public.c - the functions of weft.h, but for the door: arguments in, checked
+ * and copied; answers out. */
+#include "base/error.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "engine/internal.h"
+#include "model/event.h"
+
+/* No struct of options is this large; a size that is was never set. */
+#define OPTIONS_BYTES_MAX 4096
+
+/* What a page may hold beyond the events that were asked for. */
+#define PAGE_BYTES_EXTRA MIB(64)
+
+struct weft_store {
+	struct engine *engine;
+};
+
+struct weft_page {
+	struct arena arena;
+	struct seen_page seen;
+};
+
+const char *weft_version(void)
+{
+	return WEFT_BUILD_VERSION;
+}
+
+struct engine *weft_store_engine(struct weft_store *s)
+{
+	return s->engine;
+}
+
+/* ---- arguments ---- */
+
+/*
+ * Copy a struct of options as large as we know it.  A caller built against a
+ * later version has a larger one: what we do not know must be zero.
+ */
+static int take_options(void *to, size_t bytes, const void *from,
+			struct weft_error *err)
+{
+	const unsigned char *given = from;
+	size_t size;
+
+	memcpy(&size, from, sizeof(size));
+	if (size < bytes || size > OPTIONS_BYTES_MAX)
+		return fail(err, WEFT_INVALID,
+			    "options of %zu bytes: use their init function",
+			    size);
+	for (size_t i = bytes; i < size; i++) {
+		if (given[i])
+			return fail(err, WEFT_INVALID,
+				    "options that this version does not know");
+	}
+	memcpy(to, from, bytes);
+	return WEFT_OK;
+}
+
+/* `len` bytes at `text`; `what` is named in the error. */
+static int take_text(const char *text, size_t len, const char *what,
+		     struct weft_str *ret, struct weft_error *err)
+{
+	if ((!text && len) || len > PTRDIFF_MAX)
+		return fail(err, WEFT_INVALID, "%s: not a text", what);
+	*ret = (struct weft_str){ text, len };
+	return WEFT_OK;
+}
+
+static int check_store(const struct weft_store *store, struct weft_error *err)
+{
+	return store ? WEFT_OK : fail(err, WEFT_INVALID, "no store given");
+}
+
+/* ---- opening ---- */
+
+void weft_open_options_init(struct weft_open_options *o, size_t size)
+{
+	memset(o, 0, size);
+	o->size = size;
+}
+
+int weft_open(const char *url, const struct weft_open_options *options,
+	      struct weft_store **ret, struct weft_error *err)
+{
+	struct weft_open_options o;
+	struct weft_store *s;
+	int r;
+
+	weft_open_options_init(&o, sizeof(o));
+	if (!ret)
+		return fail(err, WEFT_INVALID, "no place for the store");
+	if (options) {
+		r = take_options(&o, sizeof(o), options, err);
+		if (r < 0)
+			return r;
+	}
+	s = mem_zero(1, sizeof(*s));
+	if (!s)
+		return fail_no_memory(err);
+	r = engine_open(url, &o, &s->engine, err);
+	if (r < 0) {
+		mem_free(s);
+		return r;
+	}
+	*ret = s;
+	return WEFT_OK;
+}
+
+int weft_close(struct weft_store *store, struct weft_error *err)
+{
+	int r;
+
+	if (!store)
+		return WEFT_OK;
+	r = engine_close(store->engine, err);
+	mem_free(store);
+	return r;
+}
+
+/* ---- appending ---- */
+
+void weft_append_options_init(struct weft_append_options *o, size_t size)
+{
+	memset(o, 0, size);
+	o->size = size;
+	o->expect = WEFT_NO_EXPECT;
+}
+
+static bool is_array(struct weft_str json)
+{
+	size_t i = 0;
+
+	while (i < json.len && (json.ptr[i] == ' ' || json.ptr[i] == '\t' ||
+				json.ptr[i] == '\r' || json.ptr[i] == '\n'))
+		i++;
+	return i < json.len && json.ptr[i] == '[';
+}
+
+/* Check a JSON array of messages; `json` is our own copy. */
+static int take_array(struct request *q, struct weft_str json,
+		      const struct store_limits *limits, struct weft_error *err)
+{
+	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
+	struct weft_str raw;
+	size_t pos = 0, n;
+	int r = json_parse(json, NULL, &doc, err);
+
+	if (r < 0)
+		return r;
+	n = yyjson_arr_size(yyjson_doc_get_root(doc));
+	if (n > limits->batch_messages)
+		return fail(err, WEFT_LIMIT,
+			    "%zu messages at once, the limit is %llu (limit "
+			    "batch_messages)",
+			    n, (unsigned long long)limits->batch_messages);
+	q->messages = ARENA_ARRAY(&q->arena, struct message, n);
+	if (!q->messages)
+		return arena_error(&q->arena, err);
+	while (q->n_messages < n && json_next_element(json, &pos, &raw)) {
+		r = message_check(raw, limits, &q->arena,
+				  &q->messages[q->n_messages], err);
+		if (r < 0)
+			return fail_prefix(err, r, "message %zu",
+					   q->n_messages + 1);
+		q->n_messages++;
+	}
+	return WEFT_OK;
+}
+
+/* Check the caller's message or messages into the request. */
+static int take_messages(struct request *q, struct weft_str json,
+			 const struct store_limits *limits,
+			 struct weft_error *err)
+{
+	int r;
+
+	if (is_array(json)) {
+		if (json.len > limits->segment_bytes_max)
+			return fail(
+				err, WEFT_LIMIT,
+				"%zu bytes at once, the limit is %llu "
+				"(limit segment_bytes_max)",
+				json.len,
+				(unsigned long long)limits->segment_bytes_max);
+		json = arena_str(&q->arena, json);
+		if (!json.ptr)
+			return arena_error(&q->arena, err);
+		r = take_array(q, json, limits, err);
+	} else {
+		q->messages = ARENA_NEW(&q->arena, struct message);
+		if (!q->messages)
+			return arena_error(&q->arena, err);
+		q->n_messages = 1;
+		r = message_check(json, limits, &q->arena, q->messages, err);
+	}
+	for (size_t i = 0; i < q->n_messages; i++)
+		q->bytes += q->messages[i].body.len;
+	return r;
+}
+
+/* What the messages themselves say about the request: op and expect. */
+static int take_members(struct request *q, struct weft_error *err)
+{
+	const struct message *first = q->messages;
+
+	for (size_t i = 1; i < q->n_messages; i++) {
+		if (q->messages[i].op.len || q->messages[i].has_expect)
+			return fail(err, WEFT_INVALID,
+				    "message %zu: only the first of several "
+				    "messages may have op or expect",
+				    i + 1);
+	}
+	if (!q->n_messages)
+		return WEFT_OK;
+	if (first->op.len && q->op.len && !str_eq(first->op, q->op))
+		return fail(err, WEFT_INVALID,
+			    "op: '%.*s' in the message, '%.*s' in the options",
+			    STR_ARG(first->op), STR_ARG(q->op));
+	if (first->has_expect && q->expect != WEFT_NO_EXPECT &&
+	    q->expect != first->expect)
+		return fail(err, WEFT_INVALID,
+			    "expect: %llu in the message, %llu in the options",
+			    (unsigned long long)first->expect,
+			    (unsigned long long)q->expect);
+	if (first->op.len)
+		q->op = first->op;
+	if (first->has_expect)
+		q->expect = first->expect;
+	return WEFT_OK;
+}
+
+/*
+ * Find the session: the one given, or else the one that the messages name.
+ * If both are there they must be the same.
+ */
+static int take_session(struct engine *e, struct request *q,
+			struct weft_str name, struct weft_error *err)
+{
+	int r;
+
+	if (!name.len && q->n_messages)
+		name = q->messages[0].session;
+	r = resolve_quickly(e, name, &q->session, err);
+	for (size_t i = 0; i < q->n_messages && r == WEFT_OK; i++) {
+		struct weft_str said = q->messages[i].session;
+		struct weft_id id;
+
+		if (!said.len || str_eq(said, name))
+			continue;
+		r = resolve_quickly(e, said, &id, err);
+		if (r == WEFT_OK && !id_eq(&id, &q->session))
+			r = fail(err, WEFT_INVALID,
+				 "session: the message is for '%.*s'",
+				 STR_ARG(said));
+	}
+	return r;
+}
+
+static int take_append_options(struct request *q,
+			       const struct weft_append_options *options,
+			       struct weft_error *err)
+{
+	struct weft_append_options o;
+	struct weft_str op = { NULL, 0 };
+	int r;
+
+	if (!options)
+		return WEFT_OK;
+	r = take_options(&o, sizeof(o), options, err);
+	if (r == WEFT_OK)
+		r = take_text(o.op, o.op_len, "op", &op, err);
+	if (r < 0)
+		return r;
+	q->expect = o.expect;
+	q->token = o.token;
+	if (!op.len)
+		return WEFT_OK;
+	q->op = arena_str(&q->arena, op);
+	return q->op.ptr ? WEFT_OK : arena_error(&q->arena, err);
+}
+
+/* The caller's arguments, as they came. */
+struct append_args {
+	const char *session;
+	size_t session_len;
+	const char *json;
+	size_t json_len;
+	const struct weft_append_options *options;
+};
+
+static int fill_append(struct engine *e, struct request *q,
+		       const struct append_args *args, struct weft_error *err)
+{
+	struct weft_str session = { NULL, 0 }, json = { NULL, 0 };
+	int r = take_text(args->session, args->session_len, "session", &session,
+			  err);
+
+	if (r == WEFT_OK)
+		r = take_text(args->json, args->json_len, "message", &json,
+			      err);
+	if (r == WEFT_OK)
+		r = take_append_options(q, args->options, err);
+	if (r == WEFT_OK)
+		r = take_messages(q, json, engine_limits(e), err);
+	if (r == WEFT_OK)
+		r = take_members(q, err);
+	if (r == WEFT_OK)
+		r = take_session(e, q, session, err);
+	return r;
+}
+
+/* A request made of the arguments, everything copied and checked. */
+static int new_append(struct weft_store *store, const struct append_args *args,
+		      struct request **ret, struct weft_error *err)
+{
+	struct request *q;
+	int r = check_store(store, err);
+
+	if (r == WEFT_OK)
+		r = engine_check_process(store->engine, err);
+	if (r < 0)
+		return r;
+	q = request_new(REQUEST_APPEND, err);
+	if (!q)
+		return WEFT_NO_MEMORY;
+	r = fill_append(store->engine, q, args, err);
+	if (r < 0) {
+		request_free(q);
+		return r;
+	}
+	*ret = q;
+	return WEFT_OK;
+}
+
+static void fill_receipt(const struct request *q, struct weft_receipt *ret)
+{
+	*ret = (struct weft_receipt){
+		.seq = q->ret_seq,
+		.count = q->ret_count,
+		.replayed = q->ret_replayed,
+	};
+	id_format(&q->ret_id, ret->id);
+	id_format(&q->ret_session, ret->session);
+}
+
+int weft_append(struct weft_store *store, const char *session,
+		size_t session_len, const char *json, size_t json_len,
+		const struct weft_append_options *options,
+		struct weft_receipt *ret, struct weft_error *err)
+{
+	const struct append_args args = {
+		session, session_len, json, json_len, options,
+	};
+	struct request *q;
+	int r = new_append(store, &args, &q, err);
+
+	if (r < 0)
+		return r;
+	r = engine_run(store->engine, q, err);
+	if (r == WEFT_OK && ret)
+		fill_receipt(q, ret);
+	request_free(q);
+	return r;
+}
+
+/* Whom to tell. */
+struct submission {
+	weft_done *done;
+	void *ctx;
+};
+
+static void submission_done(struct request *q)
+{
+	const struct submission *s = q->ctx;
+	struct weft_receipt receipt;
+
+	if (q->status == WEFT_OK) {
+		fill_receipt(q, &receipt);
+		s->done(s->ctx, WEFT_OK, &receipt, NULL);
+	} else {
+		s->done(s->ctx, q->status, NULL, &q->err);
+	}
+	request_free(q);
+}
+
+int weft_submit(struct weft_store *store, const char *session,
+		size_t session_len, const char *json, size_t json_len,
+		const struct weft_append_options *options, weft_done *done,
+		void *ctx, struct weft_error *err)
+{
+	const struct append_args args = {
+		session, session_len, json, json_len, options,
+	};
+	struct submission *s;
+	struct request *q;
+	int r;
+
+	if (!done)
+		return fail(err, WEFT_INVALID, "no function to be called");
+	r = new_append(store, &args, &q, err);
+	if (r < 0)
+		return r;
+	s = ARENA_NEW(&q->arena, struct submission);
+	if (s) {
+		*s = (struct submission){ .done = done, .ctx = ctx };
+		q->done = submission_done;
+		q->ctx = s;
+		r = engine_submit(store->engine, q, err);
+	} else {
+		r = arena_error(&q->arena, err);
+	}
+	if (r < 0)
+		request_free(q);
+	return r;
+}
+
+/* ---- reading ---- */
+
+void weft_read_options_init(struct weft_read_options *o, size_t size)
+{
+	memset(o, 0, size);
+	o->size = size;
+	o->first = 1;
+	o->last = UINT64_MAX;
+}
+
+/* A session that is there; its id needs no look-up here. */
+static int find_session(struct weft_store *store, const char *session,
+			size_t session_len, struct weft_id *ret,
+			struct weft_error *err)
+{
+	struct weft_str name = { NULL, 0 };
+	int r = check_store(store, err);
+
+	if (r == WEFT_OK)
+		r = take_text(session, session_len, "session", &name, err);
+	if (r == WEFT_OK)
+		r = resolve_quickly(store->engine, name, ret, err);
+	return r;
+}
+
+static int take_range(const struct weft_read_options *options,
+		      struct event_range *ret, bool *ret_redacted,
+		      struct weft_error *err)
+{
+	struct weft_read_options o;
+	int r;
+
+	weft_read_options_init(&o, sizeof(o));
+	if (options) {
+		r = take_options(&o, sizeof(o), options, err);
+		if (r < 0)
+			return r;
+	}
+	if (o.flags &
+	    ~(WEFT_READ_BACKWARDS | WEFT_READ_MESSAGES | WEFT_READ_REDACTED))
+		return fail(err, WEFT_INVALID, "unknown flags 0x%x for reading",
+			    o.flags);
+	ret->first = o.first;
+	ret->last = o.last;
+	ret->max_events = o.max;
+	ret->backwards = (o.flags & WEFT_READ_BACKWARDS) != 0;
+	if (o.flags & WEFT_READ_MESSAGES)
+		ret->types = UINT64_C(1) << EVENT_MESSAGE;
+	*ret_redacted = (o.flags & WEFT_READ_REDACTED) != 0;
+	return WEFT_OK;
+}
+
+int weft_read(struct weft_store *store, const char *session, size_t session_len,
+	      const struct weft_read_options *options, struct weft_page **ret,
+	      struct weft_error *err)
+{
+	struct event_range range = { .first = 1 };
+	struct weft_page *page;
+	bool redacted = false;
+	int r;
+
+	if (!ret)
+		return fail(err, WEFT_INVALID, "no place for the page");
+	r = find_session(store, session, session_len, &range.session, err);
+	if (r == WEFT_OK)
+		r = take_range(options, &range, &redacted, err);
+	if (r < 0)
+		return r;
+	page = mem_zero(1, sizeof(*page));
+	if (!page)
+		return fail_no_memory(err);
+	arena_init(&page->arena,
+		   PAGE_BYTES_EXTRA + 4 * (size_t)engine_limits(store->engine)
+						      ->message_bytes);
+	r = read_seen(store->engine, &range, redacted, &page->arena,
+		      &page->seen, err);
+	if (r < 0) {
+		weft_page_free(page);
+		return r;
+	}
+	*ret = page;
+	return WEFT_OK;
+}
+
+size_t weft_page_count(const struct weft_page *page)
+{
+	return page ? page->seen.n : 0;
+}
+
+int weft_page_done(const struct weft_page *page)
+{
+	return !page || page->seen.done;
+}
+
+static const char *state_name(uint32_t state)
+{
+	switch ((enum event_state)state) {
+	case STATE_OK:
+		return "ok";
+	case STATE_ALTERED:
+		return "altered";
+	case STATE_UNSEALED:
+		return "unsealed";
+	case STATE_DAMAGED:
+		return "damaged";
+	case STATE_GONE:
+		return "gone";
+	}
+	return "unknown";
+}
+
+int weft_page_event(const struct weft_page *page, size_t i,
+		    struct weft_event *ret)
+{
+	const struct store_event *e;
+	bool readable;
+
+	if (!page || !ret || i >= page->seen.n)
+		return 0;
+	e = &page->seen.v[i];
+	readable = e->state != STATE_DAMAGED && e->state != STATE_GONE;
+	*ret = (struct weft_event){
+		.seq = e->seq,
+		.last = e->last,
+		.ts_ms = e->ts_ms,
+		.at_ms = e->at_ms ? e->at_ms : e->ts_ms,
+		.type = event_type_name(e->type),
+		.state = state_name(e->state),
+		.body = e->body.ptr,
+		.body_len = e->body.len,
+		.line = readable ? e->bytes.ptr : NULL,
+		.line_len = readable ? e->bytes.len : 0,
+		.redacted = page->seen.redacted && page->seen.redacted[i],
+		.background = e->background,
+	};
+	id_format(&e->id, ret->id);
+	return 1;
+}
+
+void weft_page_free(struct weft_page *page)
+{
+	if (!page)
+		return;
+	arena_done(&page->arena);
+	mem_free(page);
+}
+
+int weft_wait(struct weft_store *store, const char *session, size_t session_len,
+	      uint64_t seq, int64_t timeout_ms, uint64_t *ret_head,
+	      struct weft_error *err)
+{
+	struct weft_id id;
+	int r = find_session(store, session, session_len, &id, err);
+
+	if (r < 0)
+		return r;
+	return engine_wait(store->engine, &id, seq, timeout_ms, ret_head, err);
+}

@@ -1,0 +1,301 @@
+/* queue.c - requests on their way to the committer, and who may commit. */
+#include "engine/queue.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/completion.h"
+
+/* What a line has besides its body and operation id, usually. */
+#define LINE_HEAD_BYTES 160
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value)
+{
+	/* Any reason to return is good: the caller looks again. */
+	(void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL,
+		      0);
+}
+
+static void futex_wake_all(_Atomic uint32_t *word)
+{
+	(void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL,
+		      0);
+}
+
+void queue_init(struct queue *q, size_t max, int64_t idle_us)
+{
+	pthread_condattr_t attr;
+
+	*q = (struct queue){ .max = max, .idle_us = idle_us };
+	q->tail = &q->head;
+	q->ready_tail = &q->ready;
+	(void)pthread_mutex_init(&q->lock, NULL);
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&q->work, &attr);
+	(void)pthread_cond_init(&q->room, &attr);
+	(void)pthread_condattr_destroy(&attr);
+}
+
+void queue_done(struct queue *q)
+{
+	(void)pthread_cond_destroy(&q->room);
+	(void)pthread_cond_destroy(&q->work);
+	(void)pthread_mutex_destroy(&q->lock);
+}
+
+size_t request_cost(const struct request *r)
+{
+	size_t lines = r->n_messages + r->n_aliases + r->n_targets + 1;
+
+	return r->bytes + r->patch.len + lines * LINE_HEAD_BYTES;
+}
+
+/* Called with the lock held; true if the committer is to be signalled. */
+static bool has_work(const struct queue *q)
+{
+	return q->asleep && !q->busy && (q->head || q->ready);
+}
+
+/* Called with the lock held. */
+static int wait_for_room(struct queue *q, bool wait, struct weft_error *err)
+{
+	while (!q->closing && q->pending >= q->max) {
+		if (!wait)
+			return fail(err, WEFT_BUSY,
+				    "the queue is full: %zu requests are "
+				    "waiting (limit queue)",
+				    q->max);
+		q->waiting++;
+		(void)pthread_cond_wait(&q->room, &q->lock);
+		q->waiting--;
+	}
+	if (q->closing)
+		return fail(err, WEFT_IO, "the store is being closed");
+	return WEFT_OK;
+}
+
+int queue_push(struct queue *q, struct request *r, bool wait,
+	       struct weft_error *err)
+{
+	bool wake;
+	int code;
+
+	(void)pthread_mutex_lock(&q->lock);
+	code = wait_for_room(q, wait, err);
+	if (code < 0) {
+		(void)pthread_mutex_unlock(&q->lock);
+		return code;
+	}
+	r->next = NULL;
+	r->wave = q->wave;
+	*q->tail = r;
+	q->tail = &r->next;
+	q->pending++;
+	if (q->pending > q->pending_max)
+		q->pending_max = q->pending;
+	wake = has_work(q);
+	/* Once is enough: it looks at everything when it comes. */
+	if (wake)
+		q->asleep = false;
+	(void)pthread_mutex_unlock(&q->lock);
+	if (wake)
+		(void)pthread_cond_signal(&q->work);
+	return WEFT_OK;
+}
+
+void queue_wait(struct queue *q, struct request *r)
+{
+	_Atomic uint32_t *word = &q->waves[r->wave % QUEUE_WAVES];
+
+	for (;;) {
+		/* Read before looking, so that a wake in between is seen. */
+		uint32_t seen = atomic_load(word);
+
+		if (atomic_load(&r->answered))
+			return;
+		futex_wait(word, seen);
+	}
+}
+
+bool queue_lead(struct queue *q)
+{
+	bool leads;
+
+	(void)pthread_mutex_lock(&q->lock);
+	/*
+	 * After a batch of many the others are about to come back: who goes
+	 * first alone makes them wait for a flush that served one.
+	 */
+	leads = !q->closing && !q->busy && !q->head && !q->ready &&
+		q->last_batch <= 1;
+	if (leads)
+		q->busy = true;
+	(void)pthread_mutex_unlock(&q->lock);
+	return leads;
+}
+
+/* Called with the lock held. */
+static void sleep_until(struct queue *q, int64_t deadline_us)
+{
+	struct timespec at = {
+		.tv_sec = deadline_us / 1000000,
+		.tv_nsec = deadline_us % 1000000 * 1000,
+	};
+
+	q->asleep = true;
+	q->untimed = deadline_us == 0;
+	if (deadline_us)
+		(void)pthread_cond_timedwait(&q->work, &q->lock, &at);
+	else
+		(void)pthread_cond_wait(&q->work, &q->lock);
+	q->asleep = false;
+	q->untimed = false;
+}
+
+/*
+ * When to tidy up next; 0: not before there is more work.  Called with the
+ * lock held.  Something used at T may be let go of at T + idle_us, so there
+ * is one more time after the last use, and then none.
+ */
+static int64_t tidy_at(const struct queue *q)
+{
+	if (!q->idle_us || !q->used_us || q->closing)
+		return 0;
+	if (q->rested_us >= q->used_us + q->idle_us)
+		return 0;
+	return (q->rested_us ? q->rested_us : q->used_us) + q->idle_us;
+}
+
+/* Move the first requests of `ready` into a batch. */
+static void cut_batch(struct queue *q, size_t max_n, size_t max_bytes,
+		      struct batch *ret)
+{
+	struct request *last = NULL;
+	struct request *r = q->ready;
+
+	*ret = (struct batch){ .first = r };
+	while (r && ret->n < max_n) {
+		size_t cost = request_cost(r);
+
+		if (last && ret->bytes + cost > max_bytes)
+			break;
+		ret->bytes += cost;
+		ret->n++;
+		last = r;
+		r = r->next;
+	}
+	if (last)
+		last->next = NULL;
+	q->ready = r;
+	if (!r)
+		q->ready_tail = &q->ready;
+}
+
+/* Called with the lock held: what there is to do, or sleep. */
+static enum queue_what wait_for_work(struct queue *q)
+{
+	for (;;) {
+		int64_t tidy_us = tidy_at(q);
+		int64_t now_us = clock_mono_us();
+
+		if (!q->busy && tidy_us && tidy_us <= now_us) {
+			q->rested_us = now_us;
+			return QUEUE_TIDY;
+		}
+		if (!q->busy && (q->head || q->ready))
+			return QUEUE_BATCH;
+		if (!q->busy && q->closing)
+			return QUEUE_CLOSED;
+		sleep_until(q, q->busy ? 0 : tidy_us);
+	}
+}
+
+enum queue_what queue_take(struct queue *q, size_t max_n, size_t max_bytes,
+			   struct batch *ret)
+{
+	enum queue_what what;
+
+	(void)pthread_mutex_lock(&q->lock);
+	what = wait_for_work(q);
+	q->busy = true;
+	if (what == QUEUE_BATCH && q->head) {
+		*q->ready_tail = q->head;
+		q->ready_tail = q->tail;
+		q->head = NULL;
+		q->tail = &q->head;
+		q->wave++;
+	}
+	(void)pthread_mutex_unlock(&q->lock);
+	if (what == QUEUE_BATCH)
+		cut_batch(q, max_n, max_bytes, ret);
+	return what;
+}
+
+void queue_release(struct queue *q, size_t n)
+{
+	bool wake;
+
+	(void)pthread_mutex_lock(&q->lock);
+	q->busy = false;
+	if (n) {
+		q->last_batch = n;
+		q->used_us = clock_mono_us();
+	}
+	wake = has_work(q) || (q->asleep && (q->untimed || q->closing));
+	if (wake)
+		q->asleep = false;
+	(void)pthread_mutex_unlock(&q->lock);
+	if (wake)
+		(void)pthread_cond_signal(&q->work);
+}
+
+void queue_answer(struct queue *q, const struct batch *b)
+{
+	uint32_t first_wave = b->first->wave;
+	uint32_t last_wave = first_wave;
+	bool blocked = false;
+	bool room;
+
+	/* Before done(), which may want to submit the next one. */
+	(void)pthread_mutex_lock(&q->lock);
+	q->pending -= b->n;
+	room = q->waiting > 0;
+	(void)pthread_mutex_unlock(&q->lock);
+	if (room)
+		(void)pthread_cond_broadcast(&q->room);
+
+	completion_begin();
+	for (struct request *r = b->first, *next; r; r = next) {
+		next = r->next;
+		last_wave = r->wave;
+		if (r->done) {
+			r->done(r);
+			continue;
+		}
+		blocked = true;
+		/* It may be gone as soon as this is set. */
+		atomic_store(&r->answered, 1);
+	}
+	completion_end();
+	if (!blocked)
+		return;
+	for (uint32_t w = first_wave; w != last_wave + 1; w++) {
+		(void)atomic_fetch_add(&q->waves[w % QUEUE_WAVES], 1);
+		futex_wake_all(&q->waves[w % QUEUE_WAVES]);
+	}
+}
+
+void queue_close(struct queue *q)
+{
+	(void)pthread_mutex_lock(&q->lock);
+	q->closing = true;
+	(void)pthread_mutex_unlock(&q->lock);
+	(void)pthread_cond_broadcast(&q->work);
+	(void)pthread_cond_broadcast(&q->room);
+}

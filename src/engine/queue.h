@@ -1,0 +1,102 @@
+/*
+ * queue.h - requests on their way to the committer, and who may commit.
+ *
+ * The queue is bounded by `max` requests that are accepted and not answered.
+ *
+ * Whoever holds the baton may take requests, write and answer; there is one.
+ * The committer thread takes it when there is work.  A thread that wants one
+ * thing written while nothing else is going on takes it itself (queue_lead)
+ * and saves two hand-offs; it never takes more than its own request, so that
+ * done() is called on a thread of ours.
+ *
+ * Threads blocked in queue_wait sleep on a futex word that they share with all
+ * that joined the queue in the same wave, that is since the committer last
+ * took what had gathered.  A wave is woken with one system call.
+ */
+#ifndef ENGINE_QUEUE_H
+#define ENGINE_QUEUE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "engine/engine.h"
+
+#define QUEUE_WAVES 4 /* a power of two */
+
+struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t work; /* the committer waits here */
+	pthread_cond_t room; /* queue_push waits here */
+
+	/* Under `lock`. */
+	struct request *head, **tail;
+	size_t pending; /* accepted and not answered */
+	size_t pending_max;
+	size_t waiting;    /* threads waiting for room */
+	uint32_t wave;     /* of those that join now */
+	size_t last_batch; /* how many were written the last time */
+	int64_t used_us;   /* when that was; clock_mono_us */
+	int64_t rested_us; /* when the committer was last told to tidy up */
+	bool busy;         /* somebody holds the baton */
+	bool asleep;       /* the committer waits for work */
+	bool untimed;      /* ... and nothing but a signal ends that */
+	bool closing;
+
+	/* Of the holder of the baton: taken from `head`, not in a batch yet. */
+	struct request *ready, **ready_tail;
+
+	size_t max;      /* constant */
+	int64_t idle_us; /* constant; 0: never tidy up */
+	_Atomic uint32_t waves[QUEUE_WAVES];
+};
+
+/* What the committer holds the baton for. */
+enum queue_what {
+	QUEUE_BATCH, /* requests to be written */
+	QUEUE_TIDY,  /* there has been work, and idle_us have passed */
+	QUEUE_CLOSED /* closing, and nothing is left */
+};
+
+/* Some requests to be written together, linked by `next`. */
+struct batch {
+	struct request *first;
+	size_t n;
+	size_t bytes; /* about what they append */
+};
+
+void queue_init(struct queue *q, size_t max, int64_t idle_us);
+void queue_done(struct queue *q);
+
+/* Join the queue.  If it is full: wait for room, or BUSY.  IO once it closes. */
+int queue_push(struct queue *q, struct request *r, bool wait,
+	       struct weft_error *err);
+
+/* Sleep until a request that was pushed is answered. */
+void queue_wait(struct queue *q, struct request *r);
+
+/* Take the baton, if nothing else is going on. */
+bool queue_lead(struct queue *q);
+
+/*
+ * Wait for something to do, and take the baton.  A batch has at most max_n
+ * requests and, unless it is a single one, max_bytes bytes.
+ */
+enum queue_what queue_take(struct queue *q, size_t max_n, size_t max_bytes,
+			   struct batch *ret);
+
+/* Give the baton back after writing n requests; 0: it was for tidying up. */
+void queue_release(struct queue *q, size_t n);
+
+/*
+ * Say that all requests of a batch have their answers: make room, call done()
+ * of each in order, wake those in queue_wait.  The requests are gone then.
+ */
+void queue_answer(struct queue *q, const struct batch *b);
+
+/* Let nobody in from here on. */
+void queue_close(struct queue *q);
+
+/* About how many bytes the request will append. */
+size_t request_cost(const struct request *r);
+
+#endif
