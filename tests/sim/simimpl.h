@@ -43,6 +43,8 @@ void content_done(struct content *c);
 size_t content_read(const struct content *c, void *to, size_t n, uint64_t at);
 void content_put(struct content *c, uint64_t at, const void *bytes, size_t n);
 void content_cut(struct content *c, uint64_t size); /* drops what is beyond */
+
+/* `from` must have been written to there. */
 void content_copy_sector(struct content *to, const struct content *from,
 			 uint64_t sector);
 bool content_has_page(const struct content *c, uint64_t page);

@@ -181,14 +181,11 @@ void content_cut(struct content *c, uint64_t size)
 void content_copy_sector(struct content *to, const struct content *from,
 			 uint64_t sector)
 {
-	static const unsigned char zeros[SIM_SECTOR];
 	uint64_t at = sector * SIM_SECTOR, page = at / SIM_PAGE;
 
-	if (content_has_page(from, page))
-		content_put(to, at, from->pages[page]->bytes + at % SIM_PAGE,
-			    SIM_SECTOR);
-	else if (content_has_page(to, page))
-		content_put(to, at, zeros, SIM_SECTOR);
+	assert(content_has_page(from, page));
+	content_put(to, at, from->pages[page]->bytes + at % SIM_PAGE,
+		    SIM_SECTOR);
 }
 
 static uint64_t page_hash(struct simpage *p)
