@@ -51,8 +51,8 @@ static int code_of(struct catalog *c, int rc)
 	switch (rc) {
 	case SQLITE_IOERR_NOMEM:
 		return WEFT_NO_MEMORY;
+	case SQLITE_IOERR_DATA:        /* a page with a wrong checksum */
 	case SQLITE_READONLY_ROLLBACK: /* a hot journal that has to stay */
-	case SQLITE_READONLY_DBMOVED:
 		return WEFT_CORRUPT;
 	default:
 		break;
@@ -102,6 +102,10 @@ int catalog_fail(struct catalog *c, struct sqlite3 *db, int rc,
 	case WEFT_NO_MEMORY:
 		return fail_no_memory(err);
 	case WEFT_CORRUPT:
+		if (rc == SQLITE_IOERR_DATA)
+			text = "a page has a wrong checksum";
+		if (rc == SQLITE_READONLY_ROLLBACK)
+			text = "somebody died while writing to it";
 		return fail_damaged(err, text);
 	default:
 		return fail(err, code, "catalog.db: %s", text);
@@ -285,7 +289,7 @@ static int conn_configure(struct catalog *c, struct conn *k,
 				       "PRAGMA synchronous=FULL;"
 				       "PRAGMA locking_mode=NORMAL;"
 				       "PRAGMA temp_store=MEMORY;"
-				       "PRAGMA cache_size=-8000;"
+				       "PRAGMA cache_size=-1000;"
 				       "PRAGMA cache_spill=OFF;"
 				       "PRAGMA foreign_keys=OFF;"
 				       "PRAGMA secure_delete=ON;"
@@ -294,12 +298,18 @@ static int conn_configure(struct catalog *c, struct conn *k,
 				       "PRAGMA mmap_size=0;"
 				       "PRAGMA journal_mode=TRUNCATE;";
 
+	int sum_bytes = CATALOG_SUM_BYTES;
+
 	(void)sqlite3_extended_result_codes(k->db, 1);
 	(void)sqlite3_busy_handler(k->db, wait_busy, c);
 	/* A damaged schema must not get us to run what is in it. */
 	(void)sqlite3_db_config(k->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	(void)sqlite3_db_config(k->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	(void)sqlite3_db_config(k->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	/* Takes effect only when the file is made. */
+	if (c->vfs)
+		(void)sqlite3_file_control(
+			k->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &sum_bytes);
 	return run(c, k, settings, err);
 }
 
@@ -319,7 +329,7 @@ static int conn_open(struct catalog *c, struct conn *k, int flags,
 		return buf_error(&uri, err);
 	rc = sqlite3_open_v2(buf_cstr(&uri), &k->db,
 			     flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
-			     c->vfs ? vfs_name(c->vfs) : NULL);
+			     c->vfs ? sums_name(c->sums) : NULL);
 	if (rc != SQLITE_OK)
 		return catalog_fail(c, k->db, rc, err);
 	if (!(flags & SQLITE_OPEN_READONLY) &&
@@ -417,14 +427,44 @@ static int check_schema(struct catalog *c, struct conn *k,
 	return make_schema(c, k, &schema, err);
 }
 
+/*
+ * The two connections, and whoever asks what file this is, must speak of the
+ * same one, though somebody may be replacing it.
+ */
+static int check_same_file(struct catalog *c, struct weft_error *err)
+{
+	struct file_stat held, named;
+	int r = file_stat(c->file, &held);
+
+	if (r == 0)
+		r = fs_stat(c->fs, c->path, &named);
+	if (r < 0 && r != -ENOENT)
+		return fail_errno(err, r, "catalog.db");
+	if (r < 0 || held.dev != named.dev || held.ino != named.ino)
+		return fail(err, WEFT_BUSY, "catalog.db is being replaced");
+	return WEFT_OK;
+}
+
+static int open_file(struct catalog *c, unsigned flags, struct weft_error *err)
+{
+	int r;
+
+	if (!c->vfs)
+		return WEFT_OK;
+	r = file_open(c->fs, c->path, flags, &c->file);
+	if (r == -ENOENT && !(flags & FILE_CREATE))
+		return fail(err, WEFT_NOT_FOUND, "there is no catalog.db");
+	return r < 0 ? fail_errno(err, r, "catalog.db") : WEFT_OK;
+}
+
 static int open_for_writing(struct catalog *c, struct weft_error *err)
 {
 	struct sqlite3_stmt *stmt;
-	int r;
+	int r = open_file(c, FILE_WRITE | FILE_CREATE, err);
 
 	c->writes = &c->conns[1];
-	r = conn_open(c, c->writes, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-		      err);
+	if (r == WEFT_OK)
+		r = conn_open(c, c->writes, SQLITE_OPEN_READWRITE, err);
 	if (r == WEFT_OK)
 		r = check_schema(c, c->writes, err);
 	for (int i = SQL_BEGIN; r == WEFT_OK && i <= SQL_ROLLBACK; i++)
@@ -438,9 +478,9 @@ static int open_for_writing(struct catalog *c, struct weft_error *err)
 	/* It may have to roll back what another process has left. */
 	c->reads = &c->conns[0];
 	r = conn_open(c, c->reads, SQLITE_OPEN_READWRITE, err);
-	if (r < 0)
-		return r;
-	return run(c, c->reads, "PRAGMA query_only=ON", err);
+	if (r == WEFT_OK)
+		r = run(c, c->reads, "PRAGMA query_only=ON", err);
+	return r < 0 ? r : check_same_file(c, err);
 }
 
 static int open_reader(struct catalog *c, struct weft_error *err)
@@ -449,7 +489,9 @@ static int open_reader(struct catalog *c, struct weft_error *err)
 
 	c->reads = &c->conns[0];
 	r = conn_open(c, c->reads, SQLITE_OPEN_READONLY, err);
-	return r < 0 ? r : check_schema(c, c->reads, err);
+	if (r == WEFT_OK)
+		r = check_schema(c, c->reads, err);
+	return r < 0 ? r : check_same_file(c, err);
 }
 
 /* True if a transaction was under way when somebody died. */
@@ -471,14 +513,11 @@ static bool has_journal(struct catalog *c)
  */
 static int open_for_reading(struct catalog *c, struct weft_error *err)
 {
-	struct file_stat st;
 	struct fs_space space;
-	int r = fs_stat(c->fs, c->path, &st);
+	int r = open_file(c, FILE_READ, err);
 
-	if (r == -ENOENT)
-		return fail(err, WEFT_NOT_FOUND, "there is no catalog.db");
 	if (r < 0)
-		return fail_errno(err, r, "catalog.db");
+		return r;
 	r = open_reader(c, err);
 	if (r == WEFT_OK || (r != WEFT_IO && r != WEFT_READ_ONLY))
 		return r;
@@ -524,6 +563,8 @@ int catalog_open(struct fs *fs, const char *path, unsigned flags,
 	if (!(flags & CATALOG_IN_MEMORY)) {
 		c->path = mem_copy(str_of(path));
 		r = c->path ? vfs_open(fs, &c->vfs, err) : fail_no_memory(err);
+		if (r == WEFT_OK)
+			r = sums_open(vfs_name(c->vfs), &c->sums, err);
 	}
 	if (r == WEFT_OK)
 		r = flags & CATALOG_READ_ONLY && c->vfs ?
@@ -545,7 +586,9 @@ void catalog_close(struct catalog *c)
 		conn_close(&c->conns[i]);
 		(void)pthread_mutex_destroy(&c->conns[i].lock);
 	}
+	sums_close(c->sums);
 	vfs_close(c->vfs);
+	file_close(c->file);
 	arena_done(&c->scratch);
 	mem_free(c->path);
 	mem_free(c);
@@ -553,11 +596,8 @@ void catalog_close(struct catalog *c)
 
 int catalog_file_stat(struct catalog *c, struct file_stat *ret)
 {
-	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
-
-	if (!c->vfs) {
-		*ret = (struct file_stat){ .links = 1, .is_file = true };
-		return 0;
-	}
-	return vfs_db_stat(k->db, ret);
+	if (c->file)
+		return file_stat(c->file, ret);
+	*ret = (struct file_stat){ .links = 1, .is_file = true };
+	return 0;
 }

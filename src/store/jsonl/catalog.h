@@ -4,10 +4,12 @@
  * It can be deleted at any time and comes back from the session files.  All
  * of SQLite is behind this header; its files go through base/file.h.
  *
+ * Every page has a checksum: what is read is what was written, or WEFT_CORRUPT.
+ *
  * A row carries the log position (lsn) of its last change; an update takes
  * effect only if its lsn is larger, so that a process that lags behind never
  * puts an old row over a newer one.  Names and hidden marks go by their own
- * versions.
+ * versions (match_name_wins).
  *
  * A struct catalog may be used by many threads; calls wait for each other.
  * Other processes may read and write the same file.
@@ -49,7 +51,8 @@ enum catalog_flags {
 /*
  * Open or make the catalogue at `path`.  WEFT_CORRUPT if it is damaged, no
  * database, or of another schema: then remove it and make a new one, with
- * meta.complete = 0.
+ * meta.complete = 0.  WEFT_NOT_FOUND if it is READ_ONLY and not there, or
+ * WEFT_CORRUPT if it would have to be mended first.
  */
 int catalog_open(struct fs *fs, const char *path, unsigned flags,
 		 struct catalog **ret, struct weft_error *err);
@@ -64,7 +67,8 @@ int catalog_file_stat(struct catalog *c, struct file_stat *ret);
 /*
  * One transaction, synchronous=FULL: begin, put..., set_meta, commit.  Only
  * one thread may have one open.  Reads go on meanwhile and see what was there
- * before.  After a failure: catalog_rollback.
+ * before; in memory they wait, but for those of the same thread, which see what
+ * was put.  After a failure: catalog_rollback.
  */
 int catalog_begin(struct catalog *c, struct weft_error *err);
 int catalog_put(struct catalog *c, const struct catalog_row *row,
@@ -102,8 +106,10 @@ int catalog_hidden(struct catalog *c, const struct weft_id *session,
 
 /*
  * The sessions that match `q` in its order, handed to `each` one by one until
- * it returns other than 0 (its value is returned) or there are no more.  The
- * limit of the query is not looked at.  The record is valid during the call.
+ * it returns other than 0 (its value is returned) or there are no more.  Read
+ * backwards they come with the one next to the cursor first.  The limit of the
+ * query is not looked at.  The record is valid during the call, and `each` must
+ * not wait for a transaction: it holds up the commit.
  */
 int catalog_list(struct catalog *c, const struct list_query *q,
 		 int (*each)(void *ctx, const struct session_rec *rec),
@@ -114,7 +120,7 @@ int catalog_list(struct catalog *c, const struct list_query *q,
 int catalog_ids(struct catalog *c, const struct weft_id *after,
 		struct weft_id *out, size_t max, struct weft_error *err);
 
-/* How many sessions there are that are not books. */
+/* How many sessions there are that are neither books nor purged. */
 int catalog_count(struct catalog *c, uint64_t *ret, struct weft_error *err);
 
 /* SQLite's own check of the file; CORRUPT with what it says. */

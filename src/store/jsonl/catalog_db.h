@@ -12,7 +12,11 @@
 struct buf;
 struct sqlite3;
 struct sqlite3_stmt;
+struct sums;
 struct vfs;
+
+#define CATALOG_PAGE_BYTES 4096
+#define CATALOG_SUM_BYTES  4 /* at the end of each page */
 
 /* Statements whose text never changes; prepared when first used, but for the
  * first three, since a rollback must not need memory. */
@@ -21,6 +25,7 @@ enum catalog_sql {
 	SQL_COMMIT,
 	SQL_ROLLBACK,
 	SQL_PUT,
+	SQL_PUT_GROWN,
 	SQL_PUT_NAME,
 	SQL_PUT_HIDE,
 	SQL_SET_META,
@@ -60,7 +65,9 @@ struct conn {
 
 struct catalog {
 	struct fs *fs;
-	struct vfs *vfs; /* NULL: in memory */
+	struct vfs *vfs;   /* NULL: in memory, as are the next two */
+	struct sums *sums; /* on top of it */
+	struct file *file; /* to know it by; never read or written */
 	char *path;
 	unsigned flags;
 	bool immutable; /* on a file system that nobody can write to */
@@ -80,6 +87,11 @@ void conn_unlock(struct conn **k);
 int conn_stmt(struct catalog *c, struct conn *k, enum catalog_sql which,
 	      struct sqlite3_stmt **ret, struct weft_error *err);
 void stmt_release(struct sqlite3_stmt **stmt);
+
+/* The VFS that puts checksums on pages and has the VFS `below` do the rest. */
+int sums_open(const char *below, struct sums **ret, struct weft_error *err);
+const char *sums_name(const struct sums *s);
+void sums_close(struct sums *s); /* before the one below; takes NULL */
 
 /* The code and message for what SQLite returned; never WEFT_OK. */
 int catalog_fail(struct catalog *c, struct sqlite3 *db, int rc,

@@ -38,29 +38,25 @@ static const char *type_of(const struct record_field *f)
 static_assert(offsetof(struct session_rec, id) == 0, "the id comes first");
 
 /*
- * The indexes serve lists in the order they are shown in, forwards and
- * backwards, without sorting.  What follows the id in an index decides on rows
- * that need not be fetched then.  Purged sessions are in none of them.
+ * The first four indexes serve lists in the order they are shown in, forwards
+ * and backwards, without sorting.  What follows the id in them decides on rows
+ * that need not be fetched then.  Purged sessions are in none of these.
  */
 static const char rest_of_schema[] =
-	"CREATE UNIQUE INDEX sessions_id ON sessions(id);"
 	"CREATE INDEX live_interaction"
 	" ON sessions(kind,last_interaction_at,id,project_dir)"
 	" WHERE deleted_at=0 AND purged_at=0;"
-	"CREATE INDEX live_creation"
-	" ON sessions(kind,created_at,id,project_dir)"
+	"CREATE INDEX live_creation ON sessions(kind,created_at,id)"
 	" WHERE deleted_at=0 AND purged_at=0;"
 	"CREATE INDEX all_interaction"
 	" ON sessions(last_interaction_at,id,kind,deleted_at)"
 	" WHERE purged_at=0;"
-	"CREATE INDEX all_creation"
-	" ON sessions(created_at,id,kind,deleted_at)"
+	"CREATE INDEX all_creation ON sessions(created_at,id,kind,deleted_at)"
 	" WHERE purged_at=0;"
-	"CREATE INDEX sessions_parent ON "
-	"sessions(parent,last_interaction_at,id)"
+	"CREATE UNIQUE INDEX sessions_id ON sessions(id);"
+	"CREATE INDEX sessions_parent ON sessions(parent)"
 	" WHERE parent IS NOT NULL;"
-	"CREATE INDEX sessions_slug ON sessions(slug,last_interaction_at,id)"
-	" WHERE slug<>'';"
+	"CREATE INDEX sessions_slug ON sessions(slug) WHERE slug<>'';"
 	"CREATE INDEX sessions_op ON sessions(op,id) WHERE op<>'';"
 	"CREATE INDEX sessions_tag ON sessions(tag,id);"
 	"CREATE TABLE names(name TEXT PRIMARY KEY NOT NULL,session BLOB NOT "
@@ -135,16 +131,32 @@ static const char *const fixed_sql[SQL_STATEMENTS] = {
 };
 static_assert(KIND_BOOK == 3, "as in SQL_COUNT");
 
-#define ROW_COLUMNS "lsn,gen,\"end\",irregular"
+/* Columns of a session that are in an index, or decide whether it is in one,
+ * and hardly ever change. */
+static bool is_steady(const struct record_field *f)
+{
+	static const char *const steady[] = {
+		"id",          "kind",       "parent",     "op",        "slug",
+		"project_dir", "created_at", "deleted_at", "purged_at",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(steady); i++) {
+		if (strcmp(f->name, steady[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Parameters of both: the record's fields, then these. */
+#define LSN_PARAMETER (record_n_fields + 1)
+#define ROW_COLUMNS   "lsn,gen,\"end\",irregular"
 
 static void add_put(struct buf *b)
 {
-	size_t n = record_n_fields + 6; /* as in bind_row */
-
 	buf_add_lit(b, "INSERT INTO sessions(");
 	sql_add_columns(b);
 	buf_add_lit(b, "," ROW_COLUMNS ",tag,fold) VALUES(");
-	for (size_t i = 1; i <= n; i++)
+	for (size_t i = 1; i <= record_n_fields + 6; i++)
 		buf_printf(b, "%s?%zu", i > 1 ? "," : "", i);
 	buf_add_lit(b, ") ON CONFLICT(id) DO UPDATE SET ");
 	for (size_t i = 1; i < record_n_fields; i++)
@@ -155,10 +167,37 @@ static void add_put(struct buf *b)
 		       "fold=excluded.fold WHERE excluded.lsn>lsn");
 }
 
+/*
+ * The usual case of the same: a session that was there before and has only
+ * grown.  SQLite rewrites an index if a statement so much as names one of its
+ * columns, so this one leaves out what has not changed.
+ */
+static void add_put_grown(struct buf *b)
+{
+	buf_add_lit(b, "UPDATE sessions SET ");
+	for (size_t i = 0; i < record_n_fields; i++) {
+		if (!is_steady(&record_fields[i]))
+			buf_printf(b, "\"%s\"=?%zu,", record_fields[i].name,
+				   i + 1);
+	}
+	buf_printf(b,
+		   "lsn=?%zu,gen=?%zu,\"end\"=?%zu,irregular=?%zu,fold=?%zu"
+		   " WHERE lsn<?%zu",
+		   LSN_PARAMETER, LSN_PARAMETER + 1, LSN_PARAMETER + 2,
+		   LSN_PARAMETER + 3, LSN_PARAMETER + 5, LSN_PARAMETER);
+	for (size_t i = 0; i < record_n_fields; i++) {
+		if (is_steady(&record_fields[i]))
+			buf_printf(b, " AND \"%s\" IS ?%zu",
+				   record_fields[i].name, i + 1);
+	}
+}
+
 void sql_add(struct buf *b, enum catalog_sql which)
 {
 	if (which == SQL_PUT) {
 		add_put(b);
+	} else if (which == SQL_PUT_GROWN) {
+		add_put_grown(b);
 	} else if (which == SQL_GET) {
 		buf_add_lit(b, "SELECT ");
 		sql_add_columns(b);

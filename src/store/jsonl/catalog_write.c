@@ -139,25 +139,39 @@ static int bind_row(struct sqlite3_stmt *stmt, const struct catalog_row *row,
 				   fold.len, SQLITE_STATIC);
 }
 
-int catalog_put(struct catalog *c, const struct catalog_row *row,
-		struct weft_error *err)
+/* Returns how many rows it has changed. */
+static int put_with(struct catalog *c, enum catalog_sql which,
+		    const struct catalog_row *row, struct weft_str fold,
+		    struct weft_error *err)
 {
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
-	struct weft_str fold;
-	int r, rc;
+	int r = conn_stmt(c, c->writes, which, &stmt, err);
+	int rc;
 
-	assert(c->in_transaction);
-	r = conn_stmt(c, c->writes, SQL_PUT, &stmt, err);
-	if (r < 0)
-		return r;
-	arena_reset(&c->scratch);
-	r = match_text(&row->rec, &c->scratch, &fold, err);
 	if (r < 0)
 		return r;
 	rc = bind_row(stmt, row, fold);
 	if (rc != SQLITE_OK)
 		return catalog_fail(c, c->writes->db, rc, err);
-	return step_done(c, stmt, err);
+	r = step_done(c, stmt, err);
+	return r < 0 ? r : sqlite3_changes(c->writes->db);
+}
+
+int catalog_put(struct catalog *c, const struct catalog_row *row,
+		struct weft_error *err)
+{
+	struct weft_str fold;
+	int r;
+
+	assert(c->in_transaction);
+	arena_reset(&c->scratch);
+	r = match_text(&row->rec, &c->scratch, &fold, err);
+	if (r < 0)
+		return r;
+	r = put_with(c, SQL_PUT_GROWN, row, fold, err);
+	if (r == 0)
+		r = put_with(c, SQL_PUT, row, fold, err);
+	return r < 0 ? r : WEFT_OK;
 }
 
 int catalog_put_name(struct catalog *c, const struct catalog_name *name,
