@@ -27,7 +27,7 @@ struct simdisk *simdisk_new(void)
 	d->free_bytes = (uint64_t)1 << 40;
 	d->time_ms = TIME_AT_FIRST;
 	memcpy(d->kind, "sim", 4);
-	d->inodes = sim_grow(NULL, 0, &d->room_inodes, sizeof(*d->inodes));
+	d->inodes = sim_grow(NULL, 0, &d->room_inodes, sizeof(struct inode *));
 	d->inodes[d->n_inodes++] = NULL; /* number 0 means none */
 	inode_new(d, true)->links = 1;   /* SIM_ROOT */
 	return d;
@@ -98,7 +98,7 @@ struct simdisk *simdisk_clone(struct simdisk *d)
 	struct simdisk *c = new_disk();
 
 	pthread_mutex_lock(&d->lock);
-	c->inodes = sim_alloc(d->n_inodes * sizeof(*c->inodes));
+	c->inodes = sim_alloc(d->n_inodes * sizeof(struct inode *));
 	c->n_inodes = c->room_inodes = d->n_inodes;
 	for (size_t i = 0; i < d->n_inodes; i++)
 		if (d->inodes[i])

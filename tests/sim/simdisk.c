@@ -315,6 +315,7 @@ static int sync_inode(struct simdisk *d, struct inode *n)
 {
 	int r = planned_loss(d);
 
+	assert(n); /* only the dead have handles without one */
 	if (n->is_dir && r < 0)
 		dir_lose(d, n);
 	else if (n->is_dir)

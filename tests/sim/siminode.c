@@ -24,7 +24,7 @@ struct inode *inode_new(struct simdisk *d, bool is_dir)
 	struct inode *n = sim_alloc(sizeof(*n));
 
 	d->inodes = sim_grow(d->inodes, d->n_inodes, &d->room_inodes,
-			     sizeof(*d->inodes));
+			     sizeof(struct inode *));
 	n->ino = (uint32_t)d->n_inodes;
 	d->inodes[d->n_inodes++] = n;
 	n->is_dir = is_dir;

@@ -73,7 +73,8 @@ static struct simpage *own_page(struct content *c, size_t i)
 	struct simpage *old, *p;
 
 	if (i >= c->n) {
-		c->pages = sim_resize(c->pages, (i + 1) * sizeof(*c->pages));
+		c->pages = sim_resize(c->pages,
+				      (i + 1) * sizeof(struct simpage *));
 		while (c->n <= i)
 			c->pages[c->n++] = NULL;
 	}
@@ -99,7 +100,7 @@ void content_share(struct content *to, const struct content *from)
 	to->pages = NULL;
 	if (from->n == 0)
 		return;
-	to->pages = sim_alloc(from->n * sizeof(*to->pages));
+	to->pages = sim_alloc(from->n * sizeof(struct simpage *));
 	for (size_t i = 0; i < from->n; i++) {
 		to->pages[i] = from->pages[i];
 		if (to->pages[i])
