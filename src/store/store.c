@@ -231,13 +231,13 @@ static int unknown_scheme(const char *url, struct weft_str scheme,
 {
 	CLEANUP(buf_done) struct buf known;
 
+	buf_init(&known, KIB(1));
 	/* A path, or one with a colon in it. */
 	if (memchr(scheme.ptr, '/', scheme.len) || !strchr(url, ':'))
 		return fail(err, WEFT_INVALID,
 			    "store URL \"%.200s\" has no scheme: "
 			    "write jsonl:%.200s",
 			    url, url);
-	buf_init(&known, KIB(1));
 	for (size_t i = 0; i < ARRAY_LEN(stores); i++)
 		buf_printf(&known, "%s%s:", i ? ", " : "",
 			   stores[i].ops->scheme);
