@@ -286,6 +286,9 @@ static bool take_string(struct cursor *c, struct weft_str *ret)
 
 static bool take_options(struct cursor *c, struct line_head *h)
 {
+	h->more = 0;
+	h->op = (struct weft_str){ NULL, 0 };
+	h->at_ms = 0;
 	if (TAKE(c, ",\"more\":")) {
 		if (!take_u64(c, UINT32_MAX, &h->more) || h->more == 0)
 			return false;
@@ -302,21 +305,28 @@ static bool take_options(struct cursor *c, struct line_head *h)
 	return true;
 }
 
+static bool take_id(struct cursor *c, struct weft_str *ret)
+{
+	if (c->end - c->p <= WEFT_ID_CHARS)
+		return false;
+	*ret = (struct weft_str){ c->p, WEFT_ID_CHARS };
+	c->p += WEFT_ID_CHARS;
+	return TAKE(c, "\"");
+}
+
+/* On the way of every line that is read: nothing is cleared first. */
 bool line_head_parse(struct weft_str line, struct line_head *h)
 {
 	struct cursor c = { line.ptr, line.ptr + line.len };
 
-	*h = (struct line_head){ .seq = 0 };
 	if (!TAKE(&c, "{\"seq\":") || !take_u64(&c, ID_SEQ_MAX, &h->seq) ||
 	    h->seq == 0)
 		return false;
 	if (!TAKE(&c, ",\"ts\":\"") || !take_time(&c, &h->ts_ms))
 		return false;
-	if (!TAKE(&c, ",\"type\":\"") || !take_string(&c, &h->type) ||
-	    memchr(h->type.ptr, '\\', h->type.len))
+	if (!TAKE(&c, ",\"type\":\"") || !take_string(&c, &h->type))
 		return false;
-	if (!TAKE(&c, ",\"id\":\"") || !take_string(&c, &h->id) ||
-	    h->id.len != WEFT_ID_CHARS)
+	if (!TAKE(&c, ",\"id\":\"") || !take_id(&c, &h->id))
 		return false;
 	if (!TAKE(&c, ",\"w\":") || !take_u64(&c, ID_SEQ_MAX, &h->marker))
 		return false;
