@@ -96,8 +96,21 @@ void plan_answer(struct request *q, const struct plan_session *s,
 		q->ret_id = e->event.id;
 }
 
-static int plan_request(struct plan *p, struct request *q)
+/* The store may have had to plan again. */
+static void reset_answer(struct request *q)
 {
+	q->ret_session = q->session;
+	q->ret_id = (struct weft_id){ { 0 } };
+	q->ret_seq = 0;
+	q->ret_count = 0;
+	q->ret_replayed = 0;
+	q->ret_created = 0;
+	q->ret_changed = 0;
+}
+
+int plan_one(struct plan *p, struct request *q)
+{
+	reset_answer(q);
 	switch ((enum request_kind)q->kind) {
 	case REQUEST_CREATE:
 		return plan_create(p, q, &q->err);
@@ -118,20 +131,7 @@ static int plan_request(struct plan *p, struct request *q)
 		    q->kind);
 }
 
-/* The store may have had to plan again. */
-static void reset_answer(struct request *q)
-{
-	q->ret_session = q->session;
-	q->ret_id = (struct weft_id){ { 0 } };
-	q->ret_seq = 0;
-	q->ret_count = 0;
-	q->ret_replayed = 0;
-	q->ret_created = 0;
-	q->ret_changed = 0;
-}
-
-/* One record for each session that was changed. */
-static int add_records(struct plan *p, struct weft_error *err)
+int plan_end(struct plan *p, struct weft_error *err)
 {
 	for (struct plan_session *s = p->sessions; s; s = s->next) {
 		struct store_op *op;
@@ -140,7 +140,7 @@ static int add_records(struct plan *p, struct weft_error *err)
 			continue;
 		op = op_list_add(p->out, OP_SESSION, &s->rec.id);
 		if (!op)
-			return arena_error(p->out->arena, err);
+			return broken(p, arena_error(p->out->arena, err));
 		op->u.rec = &s->rec;
 	}
 	return WEFT_OK;
@@ -155,14 +155,12 @@ int plan_batch(void *ctx, struct store_view *view, struct op_list *out,
 	if (r < 0)
 		return broken(p, r);
 	for (struct request *q = p->requests; q; q = q->next) {
-		reset_answer(q);
-		q->status = plan_request(p, q);
+		q->status = plan_one(p, q);
 		if (!p->broken)
 			continue;
 		if (err)
 			*err = q->err;
 		return q->status;
 	}
-	r = add_records(p, err);
-	return r < 0 ? broken(p, r) : WEFT_OK;
+	return plan_end(p, err);
 }

@@ -105,6 +105,10 @@ void plan_done(struct plan *p);
 int plan_batch(void *ctx, struct store_view *view, struct op_list *out,
 	       struct weft_error *err);
 
+/* The same in steps: begin, each request in its turn, end. */
+int plan_one(struct plan *p, struct request *q);
+int plan_end(struct plan *p, struct weft_error *err);
+
 /* ---- looking (plan_view.c) ---- */
 
 /* Forget everything, and make room for a batch of requests. */
