@@ -35,7 +35,6 @@ enum field_type {
 	TYPE_TIME,   /* RFC 3339 */
 	TYPE_OBJECT, /* the function looks into it */
 	TYPE_ARRAY,
-	TYPE_JSON,  /* anything */
 	TYPE_LINES, /* array of TYPE_LINE */
 	TYPE_MODEL, /* {"provider":"...","name":"..."} */
 	TYPE_REF,   /* a message: its id, or its number */
@@ -137,10 +136,6 @@ void encode_text_or_null(struct buf *b, struct weft_str s);
 void encode_nano(struct buf *b, uint64_t nano);
 const char *state_name(uint32_t state);
 
-/* text.h's cousin for names of fields and methods: the word of words[0..n)
- * that `s` was probably meant to be, or NULL. */
-const char *near_word(struct weft_str s, const char *const *words, size_t n);
-
 /* sessions.c */
 int method_new(struct call *c);
 int method_show(struct call *c);
@@ -154,7 +149,6 @@ int method_restore(struct call *c);
 
 /* messages.c */
 int method_append(struct call *c);
-int method_check(struct call *c);
 int method_history(struct call *c);
 int method_message(struct call *c);
 int method_redact(struct call *c);
@@ -169,6 +163,9 @@ int method_repair(struct call *c);
 int method_reindex(struct call *c);
 int method_stats(struct call *c);
 int method_tasks(struct call *c);
+
+/* limits.c */
+int method_limits(struct call *c);
 
 /* describe.c */
 int method_methods(struct call *c);

@@ -8,9 +8,8 @@ static const char *type_name(uint32_t type)
 		[TYPE_CHOICE] = "choice",   [TYPE_INTEGER] = "integer",
 		[TYPE_BOOLEAN] = "boolean", [TYPE_TIME] = "time",
 		[TYPE_OBJECT] = "object",   [TYPE_ARRAY] = "array",
-		[TYPE_JSON] = "json",       [TYPE_LINES] = "lines",
-		[TYPE_MODEL] = "model",     [TYPE_REF] = "message",
-		[TYPE_REFS] = "messages",
+		[TYPE_LINES] = "lines",     [TYPE_MODEL] = "model",
+		[TYPE_REF] = "message",     [TYPE_REFS] = "messages",
 	};
 
 	return names[type];

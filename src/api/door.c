@@ -1,6 +1,7 @@
 /* door.c - weft_call: JSON in, JSON out, one table of methods behind it. */
 #include "api/api.h"
 
+#include "api/near.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -22,7 +23,7 @@ static int fail_method(struct call *c, yyjson_val *name)
 
 	if (!yyjson_is_str(name))
 		return fail(c->err, WEFT_INVALID,
-			    "\"method\": expected a string, got %s",
+			    "method: expected a string, found %s",
 			    name ? json_kind(name) : "nothing");
 	for (; n < n_methods && n < ARRAY_LEN(words); n++)
 		words[n] = methods[n].name;

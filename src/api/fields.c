@@ -1,6 +1,7 @@
 /* fields.c - check a request against its method's row, and read it. */
 #include "api/api.h"
 
+#include "api/near.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
@@ -36,8 +37,8 @@ static const char *type_expected(uint32_t type)
 
 static int fail_type(struct call *c, const struct field *f, yyjson_val *v)
 {
-	return fail(c->err, WEFT_INVALID, "\"%s\": expected %s, got %s",
-		    f->name, type_expected(f->type), json_kind(v));
+	return fail(c->err, WEFT_INVALID, "%s: expected %s, found %s", f->name,
+		    type_expected(f->type), json_kind(v));
 }
 
 static uint64_t limit_of(const struct call *c, const struct field *f)
@@ -56,7 +57,7 @@ static int check_limit(struct call *c, const struct field *f, size_t bytes)
 
 	if (bytes > max)
 		return fail(c->err, WEFT_LIMIT,
-			    "\"%s\": %zu bytes, the limit is %llu (%s)",
+			    "%s: %zu bytes, the limit is %llu (limit %s)",
 			    f->name, bytes, (unsigned long long)max, f->limit);
 	return WEFT_OK;
 }
@@ -97,7 +98,7 @@ static int check_choice(struct call *c, const struct field *f, yyjson_val *v)
 		return fail_type(c, f, v);
 	if (!is_choice(f->values, s))
 		return fail(c->err, WEFT_INVALID,
-			    "\"%s\": expected one of %s, got \"%.*s\"", f->name,
+			    "%s: expected one of %s, found \"%.*s\"", f->name,
 			    f->values, STR_ARG(text_cut(s, VALUE_SHOWN)));
 	return WEFT_OK;
 }

@@ -89,7 +89,7 @@ static int query_fill(struct call *c, struct list_query *q)
 
 	if (limit == 0 || limit > c->limits->page)
 		return fail(c->err, limit ? WEFT_LIMIT : WEFT_INVALID,
-			    "\"limit\": expected 1 to %llu (page), got %llu",
+			    "limit: expected 1 to %llu (page), found %llu",
 			    (unsigned long long)c->limits->page,
 			    (unsigned long long)limit);
 	q->limit = (uint32_t)limit;
@@ -99,7 +99,7 @@ static int query_fill(struct call *c, struct list_query *q)
 	q->deleted = call_bool(c, "deleted") ? LIST_WITH_DELETED : LIST_LIVE;
 	if (cursor.len && !cursor_parse(cursor, q))
 		return fail(c->err, WEFT_INVALID,
-			    "\"cursor\": not from a list in this order");
+			    "cursor: not from a list in this order");
 	r = query_kinds(c, q);
 	if (r == WEFT_OK && call_has(c, "parent"))
 		r = engine_resolve(c->engine, call_str(c, "parent"), &q->parent,

@@ -54,17 +54,6 @@ int method_append(struct call *c)
 	return WEFT_OK;
 }
 
-int method_check(struct call *c)
-{
-	struct weft_str json = call_raw(c, "message");
-	struct message message;
-	int r = message_check(json, c->limits, &c->arena, &message, c->err);
-
-	if (r == WEFT_OK)
-		buf_add_lit(&c->out, "{\"ok\":true}");
-	return r;
-}
-
 /* ---- reading pages ---- */
 
 /* A range of a session being read, one page at a time. */
@@ -117,7 +106,7 @@ static int reading_begin(struct call *c, struct reading *d,
 	};
 	if (call_has(c, "limit") && d->range.max_events == 0)
 		return fail(c->err, WEFT_INVALID,
-			    "\"limit\": expected 1 or more, got 0");
+			    "limit: expected 1 or more, found 0");
 	return WEFT_OK;
 }
 
@@ -384,7 +373,7 @@ int method_message(struct call *c)
 			r = read_one(c, &rec.id, seq, &v);
 	} else if (!yyjson_is_str(ref)) {
 		return fail(c->err, WEFT_INVALID,
-			    "\"session\" is missing: a number counts within "
+			    "session: missing; a number counts within "
 			    "one");
 	} else {
 		(void)id_parse(json_str(ref), &id);
@@ -433,10 +422,10 @@ static int redact_targets(struct call *c, const struct session_rec *rec,
 
 	if (n == 0)
 		return fail(c->err, WEFT_INVALID,
-			    "\"messages\": expected one or more");
+			    "messages: expected one or more");
 	if (n > c->limits->batch_messages)
 		return fail(c->err, WEFT_LIMIT,
-			    "\"messages\": %zu of them, the limit is %llu "
+			    "messages: %zu of them, the limit is %llu "
 			    "(batch_messages)",
 			    n, (unsigned long long)c->limits->batch_messages);
 	yyjson_arr_iter_init(refs, &it);
@@ -462,7 +451,7 @@ int method_redact(struct call *c)
 		return r;
 	q = request_new(REQUEST_REDACT, c->err);
 	if (!q)
-		return c->err->code;
+		return WEFT_NO_MEMORY;
 	q->session = rec.id;
 	q->expect = WEFT_NO_EXPECT;
 	q->undo = call_bool(c, "undo");

@@ -87,7 +87,7 @@ static const struct field fields_new[] = {
 	  FIELD_LIMIT(metadata_bytes) },
 	{ .name = "tools",
 	  .about = "the tools that it may use",
-	  .type = TYPE_JSON,
+	  .type = TYPE_ARRAY,
 	  FIELD_LIMIT(metadata_bytes) },
 	{ .name = "expires_at",
 	  .about = "when it ends by itself",
@@ -150,13 +150,6 @@ static const struct field fields_append[] = {
 	{ .name = "token",
 	  .about = "the token of a lease",
 	  .type = TYPE_INTEGER },
-};
-
-static const struct field fields_check_message[] = {
-	{ .name = "message",
-	  .about = "the message to check; nothing is written",
-	  .type = TYPE_OBJECT,
-	  .required = 1 },
 };
 
 static const struct field fields_history[] = {
@@ -251,7 +244,8 @@ static const struct field fields_list[] = {
 const struct method methods[] = {
 	{ .name = "new",
 	  .about = "Begin a session, or find the one that has the key.",
-	  .answer = "the session, and `\"created\":true` or `false`",
+	  .answer = "the session, and `\"created\":true` or `false`; "
+		    "`\"replayed\":true` if the operation id was known",
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_new),
 	  .run = method_new },
@@ -317,12 +311,6 @@ const struct method methods[] = {
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_append),
 	  .run = method_append },
-	{ .name = "check",
-	  .about = "Check a message without writing it.",
-	  .answer = "`{\"ok\":true}`, or the error that append would give",
-	  .right = RIGHT_READ,
-	  FIELDS(fields_check_message),
-	  .run = method_check },
 	{ .name = "history",
 	  .about = "Read messages, oldest first.",
 	  .answer = "`{\"messages\":[...],\"next\",\"damaged\"}`; next is "
@@ -380,6 +368,11 @@ const struct method methods[] = {
 		    "\"seconds\"}]}`; total is 0 while not known",
 	  .right = RIGHT_READ,
 	  .run = method_tasks },
+	{ .name = "limits",
+	  .about = "Say which limits the store has.",
+	  .answer = "`{\"limits\":{name: number},\"about\":{name: text}}`",
+	  .right = RIGHT_READ,
+	  .run = method_limits },
 	{ .name = "methods",
 	  .about = "Describe every method: this page, as JSON.",
 	  .answer = "`{\"methods\":[{\"name\",\"right\",\"about\",\"answer\","

@@ -60,7 +60,7 @@ static int new_texts(struct call *c, struct request *q)
 
 		if (call_has(c, field) && call_str(c, field).len == 0)
 			return fail(c->err, WEFT_INVALID,
-				    "\"%s\": may not be empty", field);
+				    "%s: may not be empty", field);
 	}
 	return WEFT_OK;
 }
@@ -92,7 +92,7 @@ static int new_aliases(struct call *c, struct request *q)
 	for (size_t i = 0; to && i < n; i++) {
 		if (from[i].len == 0)
 			return fail(c->err, WEFT_INVALID,
-				    "\"aliases\": a name may not be empty");
+				    "aliases: a name may not be empty");
 		to[i] = keep(q, from[i]);
 	}
 	q->aliases = to;
@@ -107,15 +107,15 @@ static int new_kind(struct call *c, struct request *q)
 		(void)session_kind_parse(call_str(c, "kind"), &q->create.kind);
 	if (q->create.kind == KIND_SUBAGENT && !call_has(c, "parent"))
 		return fail(c->err, WEFT_INVALID,
-			    "\"parent\" is missing: a subagent has one");
+			    "parent: a subagent must have one");
 	if (q->create.kind != KIND_SUBAGENT && call_has(c, "parent"))
 		return fail(c->err, WEFT_INVALID,
-			    "\"parent\": only a subagent has one; say "
+			    "parent: only a subagent has one; say "
 			    "\"kind\":\"subagent\"");
 	if (q->create.kind != KIND_SUBAGENT &&
 	    call_has(c, "parent_tool_use_id"))
 		return fail(c->err, WEFT_INVALID,
-			    "\"parent_tool_use_id\": only a subagent has one");
+			    "parent_tool_use_id: only a subagent has one");
 	if (!call_has(c, "parent"))
 		return WEFT_OK;
 	return engine_resolve(c->engine, call_str(c, "parent"),
@@ -139,11 +139,11 @@ int method_new(struct call *c)
 {
 	struct request *q = request_new(REQUEST_CREATE, c->err);
 	struct weft_id id;
-	bool created;
+	bool created, replayed;
 	int r;
 
 	if (!q)
-		return c->err->code;
+		return WEFT_NO_MEMORY;
 	r = new_fill(c, q);
 	if (r != WEFT_OK) {
 		request_free(q);
@@ -153,15 +153,19 @@ int method_new(struct call *c)
 	if (r != WEFT_OK)
 		return r;
 	id = q->ret_session;
-	created = q->ret_created && !q->ret_replayed;
+	created = q->ret_created != 0;
+	replayed = q->ret_replayed != 0;
 	request_free(q);
 
 	r = answer_session(c, &id);
 	if (r != WEFT_OK)
 		return r;
 	c->out.len -= c->out.len ? 1 : 0; /* the closing brace */
-	buf_add_str(&c->out, created ? STR(",\"created\":true}") :
-				       STR(",\"created\":false}"));
+	buf_add_str(&c->out, created ? STR(",\"created\":true") :
+				       STR(",\"created\":false"));
+	if (replayed)
+		buf_add_lit(&c->out, ",\"replayed\":true");
+	buf_add_c(&c->out, '}');
 	return WEFT_OK;
 }
 
@@ -186,7 +190,7 @@ static int change_begin(struct call *c, uint32_t kind, struct request **ret)
 		return r;
 	q = request_new(kind, c->err);
 	if (!q)
-		return c->err->code;
+		return WEFT_NO_MEMORY;
 	q->session = id;
 	q->expect = WEFT_NO_EXPECT;
 	*ret = q;
@@ -252,8 +256,7 @@ int method_alias(struct call *c)
 	int r;
 
 	if (name.len == 0)
-		return fail(c->err, WEFT_INVALID,
-			    "\"alias\": may not be empty");
+		return fail(c->err, WEFT_INVALID, "alias: may not be empty");
 	r = change_begin(c, REQUEST_NAME, &q);
 	if (r != WEFT_OK)
 		return r;

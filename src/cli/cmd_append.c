@@ -1,0 +1,197 @@
+/* cmd_append.c - weft append */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/jsonl.h"
+
+#define STDIN_BYTES_MAX MIB(1024)
+
+enum { OPT_ROLE, OPT_OP, OPT_EXPECT, OPT_TOKEN, OPT_JSONL, OPT_ATOMIC };
+
+static const struct opt opts[] = {
+	[OPT_ROLE] = { .name = "role",
+		       .takes = "R",
+		       .kind = OPT_TEXT,
+		       .values = "user|assistant|tool|system",
+		       .about = "who says it; default user" },
+	[OPT_OP] = { .name = "op",
+		     .takes = "O",
+		     .kind = OPT_TEXT,
+		     .about = "operation id: the same one again writes "
+			      "nothing and prints what it did the first time" },
+	[OPT_EXPECT] = { .name = "expect",
+			 .takes = "N",
+			 .kind = OPT_NUMBER,
+			 .about = "refuse if the session's content_seq is "
+				  "another" },
+	[OPT_TOKEN] = { .name = "token",
+			.takes = "N",
+			.kind = OPT_NUMBER,
+			.about = "the token of a lease" },
+	[OPT_JSONL] = { .name = "jsonl",
+			.about = "messages from standard input, one a line; "
+				 "prints one line for each, in order, when it "
+				 "is durable" },
+	[OPT_ATOMIC] = { .name = "atomic",
+			 .about = "with --jsonl: all lines or none" },
+};
+
+static const struct arg args[] = {
+	{ .name = "SESSION",
+	  .about = "an id, key, alias or title, or the beginning of an id; "
+		   "with --jsonl it may be left out if each line has "
+		   "\"session\"",
+	  .optional = 1 },
+	{ .name = "TEXT",
+	  .about = "what is said; from standard input if it is not given",
+	  .optional = 1 },
+};
+
+int cli_read_stdin(struct cli *c, size_t max, struct buf *to)
+{
+	for (;;) {
+		char *room = buf_reserve(to, KIB(64));
+		ssize_t n;
+
+		if (!room)
+			return buf_error(to, c->err);
+		n = read(STDIN_FILENO, room, KIB(64));
+		if (n == 0)
+			return WEFT_OK;
+		if (n < 0 && errno != EINTR)
+			return fail_errno(c->err, errno, "standard input");
+		to->len += n > 0 ? (size_t)n : 0;
+		if (to->len > max)
+			return fail(c->err, WEFT_LIMIT,
+				    "standard input: more than %zu bytes", max);
+	}
+}
+
+/* The words to append: TEXT, or what comes in. */
+static int take_text(struct cli *c, struct buf *b)
+{
+	int r;
+
+	if (cli_arg(c, 1)) {
+		buf_add_str(b, str_of(cli_arg(c, 1)));
+		return buf_error(b, c->err);
+	}
+	if (isatty(STDIN_FILENO) == 1)
+		return fail(c->err, WEFT_USAGE,
+			    "append: TEXT is missing; or give it on standard "
+			    "input");
+	r = cli_read_stdin(c, STDIN_BYTES_MAX, b);
+	/* The newline that ends the last line is the shell's. */
+	if (r == WEFT_OK && b->len > 0 && b->ptr[b->len - 1] == '\n')
+		b->len--;
+	return r;
+}
+
+static void text_receipt(struct cli *c, yyjson_val *receipt)
+{
+	out_printf(&c->out, "%llu %.*s%s\n",
+		   (unsigned long long)val_u64(receipt, "seq"),
+		   STR_ARG(val_str(receipt, "id")),
+		   val_true(receipt, "replayed") ? " replayed" : "");
+}
+
+static int append_text(struct cli *c)
+{
+	CLEANUP(buf_done) struct buf text;
+	CLEANUP(req_done) struct req q;
+	const char *role = cli_opt(c, OPT_ROLE);
+	int r;
+
+	buf_init(&text, SIZE_MAX);
+	r = take_text(c, &text);
+	if (r != WEFT_OK)
+		return r;
+	if (!text_is_utf8(buf_str(&text)))
+		return fail(c->err, WEFT_INVALID, "TEXT is not UTF-8");
+	req_init(&q, c, "append");
+	req_session(&q, 0);
+	req_open(&q, "message");
+	req_text(&q, "role", "--role", role ? role : "user");
+	req_raw(&q, "content", STR(""));
+	buf_add_json(&q.b, buf_str(&text));
+	req_close(&q);
+	req_opt(&q, "op", OPT_OP);
+	req_number(&q, "expect", OPT_EXPECT);
+	req_number(&q, "token", OPT_TOKEN);
+	c->out.must_arrive = true;
+	return cli_answer(c, &q, text_receipt);
+}
+
+/* What --jsonl cannot be combined with. */
+static int check_jsonl(struct cli *c, bool atomic)
+{
+	if (cli_arg(c, 1))
+		return fail(c->err, WEFT_USAGE,
+			    "append: TEXT and --jsonl do not go together");
+	if (cli_has(c, OPT_ROLE))
+		return fail(c->err, WEFT_USAGE,
+			    "append: with --jsonl each line has its \"role\"; "
+			    "leave --role out");
+	if (!atomic && (cli_has(c, OPT_OP) || cli_has(c, OPT_EXPECT)))
+		return fail(c->err, WEFT_USAGE,
+			    "append: with --jsonl each line has its \"op\" and "
+			    "\"expect\"; or add --atomic");
+	return WEFT_OK;
+}
+
+static int append_jsonl(struct cli *c)
+{
+	bool atomic = cli_has(c, OPT_ATOMIC);
+	struct jsonl j = {
+		.session = cli_arg(c, 0),
+		.token = cli_number(c, OPT_TOKEN, 0),
+		.op = cli_opt(c, OPT_OP),
+		.expect = cli_number(c, OPT_EXPECT, WEFT_NO_EXPECT),
+	};
+	int r = check_jsonl(c, atomic);
+
+	if (r != WEFT_OK)
+		return r;
+	return atomic ? jsonl_atomic(c, &j) : jsonl_each(c, &j);
+}
+
+static int run(struct cli *c)
+{
+	if (cli_has(c, OPT_JSONL))
+		return append_jsonl(c);
+	if (cli_has(c, OPT_ATOMIC))
+		return fail(c->err, WEFT_USAGE,
+			    "append: --atomic goes with --jsonl");
+	if (!cli_arg(c, 0))
+		return fail(c->err, WEFT_USAGE,
+			    "append: SESSION is missing; 'weft append --help' "
+			    "says more");
+	return append_text(c);
+}
+
+const struct command cmd_append = {
+	.name = "append",
+	.summary = "append messages to a session",
+	.about = "Appends a message and prints its number and id. When it is "
+		 "printed it is durable: it survives a power cut.\n"
+		 "\n"
+		 "With --jsonl, each line of standard input is a message: "
+		 "{\"role\":\"user\",\"content\":\"hello\"}. Many are kept in "
+		 "flight, so that they share the disk's flushes. The answers "
+		 "come in the order of the lines, {\"seq\",\"id\"} or "
+		 "{\"error\",\"line\"}; a line that is wrong does not keep the "
+		 "others back, and the exit status is that of the first error. "
+		 "With --atomic all lines are appended at once or, if one of "
+		 "them is wrong, none.",
+	.example = "weft append work 'what did we decide?'\n"
+		   "date | weft append work --role system\n"
+		   "weft append work --jsonl <messages.jsonl",
+	OPTS(opts),
+	ARGS(args),
+	.store = STORE_USE_WRITE,
+	.run = run,
+};

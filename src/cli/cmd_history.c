@@ -1,0 +1,134 @@
+/* cmd_history.c - weft history */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+
+enum { OPT_VIEW, OPT_LAST, OPT_FORMAT, OPT_REDACTED };
+
+static const struct opt opts[] = {
+	[OPT_VIEW] = { .name = "view",
+		       .takes = "V",
+		       .kind = OPT_TEXT,
+		       .values = "window|full|direct",
+		       .about = "full: all that was said (the default); "
+				"direct: without what a fork inherited; "
+				"window: what a model is given" },
+	[OPT_LAST] = { .name = "last",
+		       .takes = "N",
+		       .kind = OPT_NUMBER,
+		       .about = "only the last N messages" },
+	[OPT_FORMAT] = { .name = "format",
+			 .takes = "F",
+			 .kind = OPT_TEXT,
+			 .values = "weft|text",
+			 .about = "weft: one message a line, as JSON (the "
+				  "default); text: for people" },
+	[OPT_REDACTED] = { .name = "redacted",
+			   .about = "also what was redacted" },
+};
+
+static const struct arg args[] = {
+	ARG_SESSION,
+};
+
+static void print_text(struct cli *c, struct weft_str message, bool first)
+{
+	yyjson_doc *doc = json_parse_trusted(message, NULL, 0);
+
+	if (!doc)
+		return;
+	if (!first)
+		out_add(&c->out, STR("\n"));
+	text_message(c, yyjson_doc_get_root(doc));
+	yyjson_doc_free(doc);
+}
+
+/* Print the messages of a page. */
+static void print_page(struct cli *c, struct weft_str page, bool text,
+		       bool *first)
+{
+	struct weft_str messages = raw_member(page, "messages"), message;
+	size_t pos = 0;
+
+	while (json_next_element(messages, &pos, &message)) {
+		if (text)
+			print_text(c, message, *first);
+		else
+			out_json(&c->out, message);
+		*first = false;
+	}
+}
+
+/* Where reading goes on. */
+struct place {
+	uint64_t after;
+	uint64_t damaged;
+	bool more;
+};
+
+static int next_page(struct cli *c, struct place *p, bool text, bool *first)
+{
+	CLEANUP(req_done) struct req q;
+	CLEANUP(answer_done) struct answer a;
+	uint64_t n;
+	int r;
+
+	req_init(&q, c, "history");
+	req_session(&q, 0);
+	req_opt(&q, "view", OPT_VIEW);
+	req_switch(&q, "redacted", OPT_REDACTED);
+	if (p->after)
+		req_u64(&q, "after", p->after);
+	else
+		req_number(&q, "last", OPT_LAST);
+	r = req_call(&q, &a);
+	if (r != WEFT_OK)
+		return r;
+	print_page(c, a.text, text, first);
+	if (str_to_u64(raw_member(a.text, "damaged"), UINT64_MAX, &n))
+		p->damaged += n;
+	p->more = str_to_u64(raw_member(a.text, "next"), UINT64_MAX, &p->after);
+	return WEFT_OK;
+}
+
+static int run(struct cli *c)
+{
+	const char *format = cli_opt(c, OPT_FORMAT);
+	bool text = format && strcmp(format, "text") == 0;
+	struct place p = { 0 };
+	bool first = true;
+
+	if (text && c->json)
+		return fail(c->err, WEFT_USAGE,
+			    "history: --json and --format text do not go "
+			    "together");
+	do {
+		int r = next_page(c, &p, text, &first);
+
+		if (r == WEFT_OK)
+			r = out_flush(&c->out, c->err);
+		if (r != WEFT_OK)
+			return r;
+	} while (p.more && !out_closed(&c->out));
+	if (p.damaged)
+		(void)fprintf(stderr,
+			      "weft: %llu damaged events left out; 'weft "
+			      "verify' says where\n",
+			      (unsigned long long)p.damaged);
+	return WEFT_OK;
+}
+
+const struct command cmd_history = {
+	.name = "history",
+	.summary = "print what was said in a session",
+	.about = "Prints the messages of a session, oldest first: one JSON "
+		 "object a line, or text for people.",
+	.example = "weft history work --format text\n"
+		   "weft history work --last 20 | jq -r .role",
+	OPTS(opts),
+	ARGS(args),
+	.store = STORE_USE_READ,
+	.run = run,
+};

@@ -1,0 +1,39 @@
+/* commands.h - one file for each command, cmd_NAME.c, has its row. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "cli/opt.h"
+
+extern const struct command cmd_alias;
+extern const struct command cmd_api_doc;
+extern const struct command cmd_append;
+extern const struct command cmd_completion;
+extern const struct command cmd_delete;
+extern const struct command cmd_help;
+extern const struct command cmd_history;
+extern const struct command cmd_list;
+extern const struct command cmd_man;
+extern const struct command cmd_message;
+extern const struct command cmd_new;
+extern const struct command cmd_pin;
+extern const struct command cmd_redact;
+extern const struct command cmd_reindex;
+extern const struct command cmd_rename;
+extern const struct command cmd_repair;
+extern const struct command cmd_restore;
+extern const struct command cmd_set;
+extern const struct command cmd_show;
+extern const struct command cmd_stats;
+extern const struct command cmd_tail;
+extern const struct command cmd_unpin;
+extern const struct command cmd_verify;
+
+/* The argument that most commands begin with. */
+#define ARG_SESSION                                                         \
+	{                                                                   \
+		.name = "SESSION",                                          \
+		.about = "an id, key, alias or title, or the beginning of " \
+			 "an id, 6 characters or more",                     \
+	}
+
+#endif

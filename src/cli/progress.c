@@ -1,0 +1,116 @@
+/*
+ * progress.c - call a method that may take long.
+ *
+ * On a terminal the call is made by a second thread, while this one asks the
+ * door how far it is, after the first second, and shows it on one line.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+
+#define FIRST_MS 1000
+#define THEN_MS  200
+
+/* The call under way.  Only its thread touches it until `done`, and that is
+ * guarded by the lock. */
+struct work {
+	struct req *req;
+	struct answer *answer;
+	int code;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool done;
+};
+
+static void *work_thread(void *ctx)
+{
+	struct work *w = ctx;
+	int code = req_call(w->req, w->answer);
+
+	pthread_mutex_lock(&w->lock);
+	w->code = code;
+	w->done = true;
+	pthread_cond_signal(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+/* True if the work is done within that time. */
+static bool wait_ms(struct work *w, unsigned ms)
+{
+	struct timespec until;
+	bool done;
+	int r = 0;
+
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&w->lock);
+	while (!w->done && r == 0)
+		r = pthread_cond_timedwait(&w->changed, &w->lock, &until);
+	done = w->done;
+	pthread_mutex_unlock(&w->lock);
+	return done;
+}
+
+/* One line that is written over again and again. */
+static void show(struct weft_store *store)
+{
+	static const char request[] = "{\"method\":\"tasks\"}";
+	struct answer a = { 0 };
+	yyjson_val *task;
+	uint64_t done, total;
+
+	if (weft_call(store, request, sizeof(request) - 1, &a.handle, NULL) !=
+	    WEFT_OK)
+		return;
+	a.text.ptr = weft_answer_text(a.handle, &a.text.len);
+	a.doc = json_parse_trusted(a.text, NULL, 0);
+	task = yyjson_arr_get_first(
+		yyjson_obj_get(yyjson_doc_get_root(a.doc), "tasks"));
+	done = val_u64(task, "done");
+	total = val_u64(task, "total");
+	if (task && total > 0)
+		(void)fprintf(
+			stderr, "\rweft: %.*s: %llu of %llu (%llu%%)\033[K",
+			STR_ARG(val_str(task, "task")),
+			(unsigned long long)done, (unsigned long long)total,
+			(unsigned long long)(done * 100 / total));
+	else if (task)
+		(void)fprintf(stderr, "\rweft: %.*s: %llu\033[K",
+			      STR_ARG(val_str(task, "task")),
+			      (unsigned long long)done);
+	answer_done(&a);
+}
+
+int progress_call(struct cli *c, struct req *q, struct answer *ret)
+{
+	struct work w = {
+		.req = q,
+		.answer = ret,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.changed = PTHREAD_COND_INITIALIZER,
+	};
+	pthread_t thread;
+	bool shown = false;
+
+	if (isatty(STDERR_FILENO) != 1 ||
+	    pthread_create(&thread, NULL, work_thread, &w) != 0)
+		return req_call(q, ret);
+	while (!wait_ms(&w, shown ? THEN_MS : FIRST_MS)) {
+		show(c->store);
+		shown = true;
+	}
+	(void)pthread_join(thread, NULL);
+	if (shown)
+		(void)fprintf(stderr, "\r\033[K");
+	return w.code;
+}
