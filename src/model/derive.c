@@ -99,10 +99,12 @@ void derive_add(struct session_rec *rec, const struct totals *spent,
 
 /* ---- reading bodies ---- */
 
+/* Each of these leaves alone what is not of its type. */
+
 static void get_text(const struct derivation *d, yyjson_val *v,
 		     struct weft_str *to)
 {
-	if (v)
+	if (yyjson_is_str(v) || yyjson_is_null(v))
 		*to = value_text(v, d->arena);
 }
 
@@ -139,13 +141,31 @@ static bool get_name(const struct derivation *d, yyjson_val *object,
 
 /* ---- what each type means ---- */
 
+static void get_json(const struct object_member *m, bool is_object,
+		     struct weft_str *to)
+{
+	yyjson_val *v = m->value;
+
+	if (yyjson_is_null(v) ||
+	    (is_object && yyjson_is_obj(v) && yyjson_obj_size(v) == 0))
+		*to = STR("");
+	else if (is_object ? yyjson_is_obj(v) : yyjson_is_arr(v))
+		*to = m->raw;
+}
+
+static void get_model(const struct derivation *d, yyjson_val *v)
+{
+	if (!yyjson_is_obj(v) && !yyjson_is_null(v))
+		return;
+	d->rec->model_provider =
+		value_text(yyjson_obj_get(v, "provider"), d->arena);
+	d->rec->model_name = value_text(yyjson_obj_get(v, "name"), d->arena);
+}
+
 static void apply_setting(const struct derivation *d, const struct setting *s,
 			  const struct object_member *m)
 {
 	void *to = (char *)d->rec + s->offset;
-	bool is_none =
-		yyjson_is_null(m->value) ||
-		(s->rule == SETTING_OBJECT && yyjson_obj_size(m->value) == 0);
 
 	switch (s->rule) {
 	case SETTING_LINE:
@@ -153,16 +173,14 @@ static void apply_setting(const struct derivation *d, const struct setting *s,
 		break;
 	case SETTING_OBJECT:
 	case SETTING_ARRAY:
-		*(struct weft_str *)to = is_none ? STR("") : m->raw;
+		get_json(m, s->rule == SETTING_OBJECT, to);
 		break;
 	case SETTING_MODEL:
-		d->rec->model_provider = value_text(
-			yyjson_obj_get(m->value, "provider"), d->arena);
-		d->rec->model_name =
-			value_text(yyjson_obj_get(m->value, "name"), d->arena);
+		get_model(d, m->value);
 		break;
 	case SETTING_BOOL:
-		*(uint64_t *)to = yyjson_is_true(m->value);
+		if (yyjson_is_bool(m->value))
+			*(uint64_t *)to = yyjson_is_true(m->value);
 		break;
 	default:
 		get_time(m->value, to);
@@ -278,6 +296,9 @@ static void apply_message(const struct derivation *d,
 	struct session_rec *rec = d->rec;
 
 	rec->content_seq = d->e->seq;
+	/* Nobody knows who said it: edited by hand. */
+	if (!facts->role)
+		return;
 	rec->message_count++;
 	rec->turn_count += facts->starts_turn;
 	if (!d->e->background)
