@@ -75,13 +75,13 @@ struct store_event {
 	struct weft_id session;
 	struct weft_id id;
 	uint64_t seq;
-	uint64_t last;    /* = seq, but for a range that is GONE */
-	int64_t ts_ms;    /* when it was recorded */
-	int64_t at_ms;    /* when it was said, if that is another time; or 0 */
-	uint64_t marker;  /* seq of the marker in force at this event, or 0 */
-	uint32_t type;    /* enum event_type */
-	uint32_t state;   /* enum event_state */
-	uint32_t more;    /* lines still to come of its atomic group */
+	uint64_t last;   /* = seq, but for a range that is GONE */
+	int64_t ts_ms;   /* when it was recorded */
+	int64_t at_ms;   /* when it was said, if that is another time; or 0 */
+	uint64_t marker; /* seq of the marker in force at this event, or 0 */
+	uint32_t type;   /* enum event_type */
+	uint32_t state;  /* enum event_state */
+	uint32_t more;   /* lines still to come of its atomic group */
 	uint32_t background;
 	struct weft_str op;    /* operation id, unescaped, or empty */
 	struct weft_str bytes; /* the whole line, without its newline */
@@ -116,7 +116,7 @@ struct session_rec {
 	struct weft_str model_provider, model_name;
 	struct weft_str user, channel, user_role;
 	struct weft_str scope, tools, metadata; /* JSON, or empty */
-	uint64_t head_seq;    /* the last event */
+	uint64_t head_seq;                      /* the last event */
 	uint64_t content_seq; /* the last message, marker or redaction */
 	uint64_t window_seq;  /* the marker in force, or 0 */
 	uint64_t message_count, inherited_count, turn_count;
@@ -235,8 +235,8 @@ struct store_view_ops {
 			struct name_rec *ret, struct weft_error *err);
 	/* The names a session holds now, key first, then by bytes. */
 	int (*get_names_of)(struct store_view *v, const struct weft_id *id,
-			    struct arena *a, struct name_rec **ret, size_t *ret_n,
-			    struct weft_error *err);
+			    struct arena *a, struct name_rec **ret,
+			    size_t *ret_n, struct weft_error *err);
 	/* `session` NULL: the creation of a session, which is a scope of its
 	 * own: not found under its session.  WEFT_NOT_FOUND. */
 	int (*find_op)(struct store_view *v, const struct weft_id *session,
@@ -254,8 +254,8 @@ struct store_view_ops {
  * after the store's own serialization failure; so it must not change anything
  * but `out` and its own memory.
  */
-typedef int store_plan(void *ctx, struct store_view *view,
-		       struct op_list *out, struct weft_error *err);
+typedef int store_plan(void *ctx, struct store_view *view, struct op_list *out,
+		       struct weft_error *err);
 
 /* ---- reading ---- */
 
@@ -266,11 +266,12 @@ struct list_query {
 	uint64_t kinds; /* bit set by enum session_kind, 0: all */
 	struct weft_id parent;
 	struct weft_str project_dir, agent, channel, user; /* exact, or empty */
-	struct weft_str slug;   /* exact, or empty */
-	struct weft_str folded; /* text_fold()ed; in slug, project, first user */
+	struct weft_str slug;                              /* exact, or empty */
+	struct weft_str
+		folded; /* text_fold()ed; in slug, project, first user */
 	struct weft_id id_low, id_high; /* a range of ids; both zero: all */
-	uint32_t sort;    /* enum list_sort; newest first */
-	uint32_t deleted; /* enum list_deleted */
+	uint32_t sort;                  /* enum list_sort; newest first */
+	uint32_t deleted;               /* enum list_deleted */
 	uint32_t limit;     /* at most, and by default, limits.page */
 	uint32_t backwards; /* the page before the cursor instead of after */
 	int64_t cursor_ms;  /* where to go on; with a zero id: at the top,
@@ -316,46 +317,46 @@ struct store_report {
 
 struct store_health {
 	uint32_t writable;
-	uint32_t failed;   /* fail-stop: no writes until a lone opener */
-	uint32_t complete; /* derived data can be relied on */
-	uint64_t log_bytes;   /* what only the log knows */
-	uint64_t free_bytes;  /* on its file system; 0: not known */
-	uint64_t active;      /* sessions held in memory */
+	uint32_t failed;     /* fail-stop: no writes until a lone opener */
+	uint32_t complete;   /* derived data can be relied on */
+	uint64_t log_bytes;  /* what only the log knows */
+	uint64_t free_bytes; /* on its file system; 0: not known */
+	uint64_t active;     /* sessions held in memory */
 	uint64_t open_files;
 	uint64_t flushes, frames, checkpoints; /* since opening */
-	char reason[160];     /* why it is not writable, or empty */
+	char reason[160]; /* why it is not writable, or empty */
 };
 
 enum store_open_flags {
 	STORE_READ_ONLY = 1,
-	STORE_CREATE = 2,     /* make it if it is not there */
-	STORE_SINGLE = 4,     /* one exclusive opener; network file systems */
-	STORE_BY_HAND = 8,    /* no thread of its own: tests call maintain */
-	STORE_UNCHECKED = 16  /* leave out what only repair may look at */
+	STORE_CREATE = 2,    /* make it if it is not there */
+	STORE_SINGLE = 4,    /* one exclusive opener; network file systems */
+	STORE_BY_HAND = 8,   /* no thread of its own: tests call maintain */
+	STORE_UNCHECKED = 16 /* leave out what only repair may look at */
 };
 
 /* Every limit is an option; 0 stands for its default. */
 struct store_limits {
-	uint64_t message_bytes;   /* 16 MiB */
-	uint64_t batch_messages;  /* 1,024 */
-	uint64_t parts;           /* 1,024 */
-	uint64_t json_depth;      /* 128 */
-	uint64_t name_bytes;      /* 512 */
-	uint64_t slug_bytes;      /* 256 */
-	uint64_t names;           /* 64 per session */
-	uint64_t metadata_bytes;  /* 64 KiB */
-	uint64_t op_bytes;        /* 128 */
-	uint64_t ops_remembered;  /* 4,096 events */
-	uint64_t queue;           /* 4,096 requests */
-	uint64_t page;            /* 1,000 */
-	uint64_t active_sessions; /* 10,000 */
-	uint64_t open_files;      /* 512 */
-	uint64_t idle_ms;         /* 30 min until a session is suspended */
-	uint64_t fork_depth;      /* 4,096 */
-	uint64_t subagent_depth;  /* 32 */
-	uint64_t segment_bytes;   /* 1 MiB, the first size of a segment */
+	uint64_t message_bytes;     /* 16 MiB */
+	uint64_t batch_messages;    /* 1,024 */
+	uint64_t parts;             /* 1,024 */
+	uint64_t json_depth;        /* 128 */
+	uint64_t name_bytes;        /* 512 */
+	uint64_t slug_bytes;        /* 256 */
+	uint64_t names;             /* 64 per session */
+	uint64_t metadata_bytes;    /* 64 KiB */
+	uint64_t op_bytes;          /* 128 */
+	uint64_t ops_remembered;    /* 4,096 events */
+	uint64_t queue;             /* 4,096 requests */
+	uint64_t page;              /* 1,000 */
+	uint64_t active_sessions;   /* 10,000 */
+	uint64_t open_files;        /* 512 */
+	uint64_t idle_ms;           /* 30 min until a session is suspended */
+	uint64_t fork_depth;        /* 4,096 */
+	uint64_t subagent_depth;    /* 32 */
+	uint64_t segment_bytes;     /* 1 MiB, the first size of a segment */
 	uint64_t segment_bytes_max; /* 64 MiB */
-	uint64_t busy_ms;         /* 5,000: how long to wait for the lock */
+	uint64_t busy_ms;           /* 5,000: how long to wait for the lock */
 };
 
 struct store_open {
@@ -369,7 +370,7 @@ struct store_open {
 struct store {
 	const struct store_ops *ops;
 	struct store_limits limits; /* with every default filled in */
-	uint32_t lone; /* nobody but this opener can write it */
+	uint32_t lone;              /* nobody but this opener can write it */
 };
 
 struct store_ops {

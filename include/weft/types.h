@@ -37,31 +37,30 @@ struct weft_id {
  * status, what it means.  The name is what `weft --json`, HTTP and the door
  * put into "code".
  */
-#define WEFT_CODES(X)                                                        \
-	X(OK, 0, "ok", 0, 200, "success")                                    \
-	X(INVALID, -1, "invalid", 2, 400, "invalid input")                   \
-	X(INVALID_PART, -2, "invalid_part", 2, 400, "invalid message part")  \
-	X(UNKNOWN_PART_KIND, -3, "unknown_part_kind", 2, 400,                \
-	  "unknown kind of message part")                                    \
-	X(USAGE, -4, "usage", 2, 400, "wrong use of a command")              \
-	X(NOT_FOUND, -5, "not_found", 3, 404, "not found")                   \
-	X(MEMORY_NOT_FOUND, -6, "memory_not_found", 3, 404,                  \
-	  "no such memory")                                                  \
-	X(EXISTS, -7, "exists", 4, 409, "already exists")                    \
-	X(CONFLICT, -8, "conflict", 4, 409, "conflicts with what is stored") \
-	X(STALE, -9, "stale", 4, 412, "the expected version is gone")        \
-	X(OP_MISMATCH, -10, "op_mismatch", 4, 409,                           \
-	  "operation id used before with other content")                     \
-	X(LEASED, -11, "leased", 4, 409, "leased by somebody else")          \
-	X(DELETED, -12, "deleted", 4, 409, "the session is deleted")         \
-	X(AMBIGUOUS, -13, "ambiguous", 4, 409, "matches more than one")      \
-	X(LIMIT, -14, "limit", 5, 413, "a limit was reached")                \
-	X(BUSY, -15, "busy", 5, 503, "busy, try again")                      \
-	X(NO_SPACE, -16, "no_space", 5, 507, "no space left")                \
-	X(CORRUPT, -17, "corrupt", 6, 500, "stored data is damaged")         \
-	X(IO, -18, "io", 7, 503, "storage failed")                           \
-	X(READ_ONLY, -19, "read_only", 7, 503, "opened for reading only")    \
-	X(UNKNOWN, -20, "unknown", 7, 503, "may have been written")          \
+#define WEFT_CODES(X)                                                         \
+	X(OK, 0, "ok", 0, 200, "success")                                     \
+	X(INVALID, -1, "invalid", 2, 400, "invalid input")                    \
+	X(INVALID_PART, -2, "invalid_part", 2, 400, "invalid message part")   \
+	X(UNKNOWN_PART_KIND, -3, "unknown_part_kind", 2, 400,                 \
+	  "unknown kind of message part")                                     \
+	X(USAGE, -4, "usage", 2, 400, "wrong use of a command")               \
+	X(NOT_FOUND, -5, "not_found", 3, 404, "not found")                    \
+	X(MEMORY_NOT_FOUND, -6, "memory_not_found", 3, 404, "no such memory") \
+	X(EXISTS, -7, "exists", 4, 409, "already exists")                     \
+	X(CONFLICT, -8, "conflict", 4, 409, "conflicts with what is stored")  \
+	X(STALE, -9, "stale", 4, 412, "the expected version is gone")         \
+	X(OP_MISMATCH, -10, "op_mismatch", 4, 409,                            \
+	  "operation id used before with other content")                      \
+	X(LEASED, -11, "leased", 4, 409, "leased by somebody else")           \
+	X(DELETED, -12, "deleted", 4, 409, "the session is deleted")          \
+	X(AMBIGUOUS, -13, "ambiguous", 4, 409, "matches more than one")       \
+	X(LIMIT, -14, "limit", 5, 413, "a limit was reached")                 \
+	X(BUSY, -15, "busy", 5, 503, "busy, try again")                       \
+	X(NO_SPACE, -16, "no_space", 5, 507, "no space left")                 \
+	X(CORRUPT, -17, "corrupt", 6, 500, "stored data is damaged")          \
+	X(IO, -18, "io", 7, 503, "storage failed")                            \
+	X(READ_ONLY, -19, "read_only", 7, 503, "opened for reading only")     \
+	X(UNKNOWN, -20, "unknown", 7, 503, "may have been written")           \
 	X(NO_MEMORY, -21, "no_memory", 8, 503, "out of memory")
 
 enum weft_code {

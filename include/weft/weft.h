@@ -47,7 +47,7 @@ WEFT_API const char *weft_version(void);
 
 #define WEFT_OPEN_READ_ONLY 1u
 #define WEFT_OPEN_NO_CREATE 2u /* an error if there is no store yet */
-#define WEFT_OPEN_SINGLE 4u    /* keep everybody else out */
+#define WEFT_OPEN_SINGLE    4u /* keep everybody else out */
 
 struct weft_open_options {
 	size_t size;
@@ -110,8 +110,8 @@ WEFT_API void weft_append_options_init(struct weft_append_options *o,
 
 /* What an append came to. */
 struct weft_receipt {
-	uint64_t seq;   /* of the first message */
-	uint64_t count; /* how many there are */
+	uint64_t seq;      /* of the first message */
+	uint64_t count;    /* how many there are */
 	uint32_t replayed; /* 1: the operation id was known; nothing written */
 	uint32_t reserved;
 	char id[WEFT_ID_CHARS + 2];      /* of the first message */
@@ -172,8 +172,8 @@ WEFT_API void weft_queue_done(void *ticket, int code,
 /* ---- reading ---- */
 
 #define WEFT_READ_BACKWARDS 1u /* newest first */
-#define WEFT_READ_MESSAGES 2u  /* messages only */
-#define WEFT_READ_REDACTED 4u  /* also those that were redacted */
+#define WEFT_READ_MESSAGES  2u /* messages only */
+#define WEFT_READ_REDACTED  4u /* also those that were redacted */
 
 struct weft_read_options {
 	size_t size;

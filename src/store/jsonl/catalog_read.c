@@ -1,6 +1,7 @@
 /* catalog_read.c - reading from the catalogue by key. */
 #include <limits.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/id.h"
@@ -335,6 +336,18 @@ int catalog_count(struct catalog *c, uint64_t *ret, struct weft_error *err)
 	return WEFT_OK;
 }
 
+/*
+ * What SQLite returned for a page that its check could not read; that is only
+ * in the text.  0: there is no such thing in it.
+ */
+static int code_in(const char *says)
+{
+	static const char before[] = "error code=";
+	const char *at = strstr(says, before);
+
+	return at ? (int)strtol(at + sizeof(before) - 1, NULL, 10) : 0;
+}
+
 int catalog_check(struct catalog *c, struct weft_error *err)
 {
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
@@ -351,5 +364,6 @@ int catalog_check(struct catalog *c, struct weft_error *err)
 		return fail_no_memory(err);
 	if (strcmp(says, "ok") == 0)
 		return WEFT_OK;
-	return fail_damaged(err, says);
+	return code_in(says) ? catalog_fail(c, NULL, code_in(says), err) :
+			       fail_damaged(err, says);
 }

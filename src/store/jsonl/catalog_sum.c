@@ -69,7 +69,12 @@ static int read_summed(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 	if (n > HEADER_BYTES && !is_page(n, at))
 		return SQLITE_IOERR_DATA; /* its header says other pages */
 	rc = sums_of(f)->below_methods->xRead(f, to, n, at);
-	if (rc != SQLITE_OK || n <= HEADER_BYTES)
+	if (n <= HEADER_BYTES)
+		return rc;
+	/* SQLite would take what is missing for zeros. */
+	if (rc == SQLITE_IOERR_SHORT_READ)
+		return SQLITE_IOERR_DATA;
+	if (rc != SQLITE_OK)
 		return rc;
 	sum_page(to, at, sum);
 	if (memcmp((const char *)to + COVERED_BYTES, sum, sizeof(sum)) != 0)

@@ -1,0 +1,288 @@
+/*
+ * checkpoint.c - leave nothing that only the log knows.
+ *
+ * DESIGN: in this order, each step durable before the next: session files,
+ * their directories, the catalogue, control.  Then the segments before the
+ * target are free.  Writers go on meanwhile, in the next segment.  One process
+ * does it at a time, for all of them: what must be synced is what the frames
+ * name, and every process has read those.
+ *
+ * A thread of its own does it when half a segment is full, when it has been
+ * quiet for a second, and when the last process closes.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "store/jsonl/jsonl.h"
+
+#define QUIET_MS   1000
+#define GROW_IF_US 1000000 /* a segment that lasts less is too small */
+
+int checkpoint_lock(struct jsonl *js, struct weft_error *err)
+{
+	int r = js_check(js, err);
+
+	if (r < 0)
+		return r;
+	(void)pthread_mutex_lock(&js->ckpt_mutex);
+	r = wal_try_lock(&js->wal, WAL_CKPT, false, err);
+	if (r < 0)
+		(void)pthread_mutex_unlock(&js->ckpt_mutex);
+	return r;
+}
+
+void checkpoint_unlock(struct jsonl *js)
+{
+	wal_unlock(&js->wal, WAL_CKPT);
+	(void)pthread_mutex_unlock(&js->ckpt_mutex);
+}
+
+/* What a checkpoint works on, settled while the log was held. */
+struct plan {
+	uint64_t target;
+	struct settle_item *items;
+	size_t n;
+	uint64_t grow_bytes;
+	bool nothing_to_do;
+};
+
+static uint64_t segment_size(const struct jsonl *js, uint64_t need_bytes)
+{
+	uint64_t size = wal_largest_segment(&js->wal);
+	uint64_t max = js->store.limits.segment_bytes_max;
+	bool quick = clock_mono_us() - js->last_checkpoint_us < GROW_IF_US;
+
+	if ((js->starved || quick) && size < max)
+		size *= 2;
+	while (size < need_bytes)
+		size *= 2;
+	return size;
+}
+
+/* With the log held: where it ends, and go on in the next segment. */
+static int plan_checkpoint(struct jsonl *js, uint64_t need_bytes,
+			   struct plan *p, struct weft_error *err)
+{
+	uint64_t place, next;
+	int r = catch_up(js, err);
+
+	if (r < 0)
+		return r;
+	if ((need_bytes &&
+	     wal_place(&js->wal, &js->st, need_bytes, &place) == WEFT_OK) ||
+	    (!need_bytes && js->st.end == js->wal.control.ckpt &&
+	     js->n_dirty == 0)) {
+		p->nothing_to_do = true;
+		return WEFT_OK;
+	}
+	if (js->st.end > js->wal.control.ckpt &&
+	    wal_next_segment(&js->wal, js->st.end - 1, &next) == WEFT_OK &&
+	    next != js->st.end) {
+		js->st.end = next;
+		r = wal_put_state(&js->wal, &js->st, err);
+		if (r < 0)
+			return r;
+		(void)pthread_mutex_lock(&js->mutex);
+		js->mine = next;
+		(void)pthread_mutex_unlock(&js->mutex);
+	}
+	p->target = js->st.end;
+	p->grow_bytes = segment_size(js, need_bytes);
+	js->starved = false;
+	return settle_collect(js, &p->items, &p->n, err);
+}
+
+/* With the log held again: tell everybody. */
+static int finish_checkpoint(struct jsonl *js, const struct plan *p,
+			     const struct wal_control *c,
+			     struct weft_error *err)
+{
+	int r = wal_install(&js->wal, c, err);
+
+	if (r < 0)
+		return r;
+	js->st.ckpt = p->target;
+	js->st.control_no = c->no;
+	r = wal_put_state(&js->wal, &js->st, err);
+	if (r < 0)
+		return r;
+	live_prune(js, p->target);
+	(void)pthread_mutex_lock(&js->mutex);
+	js->my_ckpt = p->target;
+	(void)pthread_mutex_unlock(&js->mutex);
+	return WEFT_OK;
+}
+
+/* A flush that failed ends all writing, in every process. */
+static int fail_stop(struct jsonl *js, int code, struct weft_error *err)
+{
+	struct weft_error ignored;
+
+	if (code != WEFT_UNKNOWN)
+		return code;
+	if (enter(js, &ignored) == WEFT_OK)
+		stop(js);
+	if (err)
+		err->code = WEFT_IO;
+	return WEFT_IO;
+}
+
+static int settle(struct jsonl *js, const struct plan *p,
+		  struct wal_control *ret, struct weft_error *err)
+{
+	int r = settle_files(js, p->items, p->n, err);
+
+	if (r < 0)
+		return r;
+	r = reopen_catalog(js, err);
+	if (r == WEFT_OK && !catalog_is_complete(js))
+		r = reindex(js, NULL, err);
+	if (r == WEFT_OK)
+		r = settle_catalog(js, p->items, p->n, p->target, err);
+	if (r == WEFT_OK)
+		r = wal_plan_control(&js->wal, p->target, p->grow_bytes, ret,
+				     err);
+	return r == WEFT_OK ? wal_put_control(&js->wal, ret, err) : r;
+}
+
+static int checkpoint_locked(struct jsonl *js, uint64_t need_bytes,
+			     struct weft_error *err)
+{
+	struct plan p = { 0 };
+	struct wal_control old = js->wal.control, fresh;
+	int r = enter(js, err);
+
+	if (r < 0)
+		return r;
+	r = plan_checkpoint(js, need_bytes, &p, err);
+	leave(js);
+	if (r < 0 || p.nothing_to_do)
+		return r;
+	r = settle(js, &p, &fresh, err);
+	settle_free(p.items, p.n);
+	if (r < 0)
+		return fail_stop(js, r, err);
+	r = enter(js, err);
+	if (r < 0)
+		return r;
+	r = finish_checkpoint(js, &p, &fresh, err);
+	leave(js);
+	if (r == WEFT_OK) {
+		wal_remove_unused(&js->wal, &old);
+		settle_reserve(js);
+		(void)atomic_fetch_add(&js->checkpoints, 1);
+		js->last_checkpoint_us = clock_mono_us();
+	}
+	return r;
+}
+
+int checkpoint(struct jsonl *js, uint64_t need_bytes, struct weft_error *err)
+{
+	int r;
+
+	if (js->read_only)
+		return fail(err, WEFT_READ_ONLY, "%s is open for reading only",
+			    js->dir);
+	r = checkpoint_lock(js, err);
+	if (r < 0)
+		return r;
+	r = checkpoint_locked(js, need_bytes, err);
+	checkpoint_unlock(js);
+	return r;
+}
+
+/* ---- the thread ---- */
+
+static void deadline(struct timespec *ts, int64_t ms)
+{
+	(void)clock_gettime(CLOCK_MONOTONIC, ts);
+	ts->tv_sec += ms / 1000;
+	ts->tv_nsec += (ms % 1000) * 1000000;
+	if (ts->tv_nsec >= 1000000000) {
+		ts->tv_nsec -= 1000000000;
+		ts->tv_sec++;
+	}
+}
+
+/*
+ * Wait until there is something to do: at once if it was asked for, else a
+ * second after the last write.  False: stop.
+ */
+static bool wait_for_work(struct jsonl *js)
+{
+	bool go;
+
+	(void)pthread_mutex_lock(&js->thread_mutex);
+	while (!js->stop && !js->asked) {
+		struct timespec ts;
+
+		if (!js->active) {
+			js->asleep = true;
+			(void)pthread_cond_wait(&js->thread_cond,
+						&js->thread_mutex);
+			js->asleep = false;
+			continue;
+		}
+		js->active = false;
+		deadline(&ts, QUIET_MS);
+		if (pthread_cond_timedwait(&js->thread_cond, &js->thread_mutex,
+					   &ts) == ETIMEDOUT &&
+		    !js->active)
+			break;
+	}
+	go = !js->stop;
+	js->asked = false;
+	js->active = false;
+	(void)pthread_mutex_unlock(&js->thread_mutex);
+	return go;
+}
+
+static void *run_thread(void *arg)
+{
+	struct jsonl *js = arg;
+
+	while (wait_for_work(js)) {
+		struct weft_error err;
+
+		/* Whatever is wrong, the next writer is told; BUSY means that
+		 * another process does it. */
+		(void)checkpoint(js, 0, &err);
+	}
+	return NULL;
+}
+
+int checkpoint_start(struct jsonl *js, struct weft_error *err)
+{
+	if (js->read_only || js->by_hand)
+		return WEFT_OK;
+	if (pthread_create(&js->thread, NULL, run_thread, js) != 0)
+		return fail(err, WEFT_NO_MEMORY, "cannot start a thread");
+	js->has_thread = true;
+	return WEFT_OK;
+}
+
+void checkpoint_stop(struct jsonl *js)
+{
+	if (!js->has_thread)
+		return;
+	(void)pthread_mutex_lock(&js->thread_mutex);
+	js->stop = true;
+	(void)pthread_cond_signal(&js->thread_cond);
+	(void)pthread_mutex_unlock(&js->thread_mutex);
+	(void)pthread_join(js->thread, NULL);
+	js->has_thread = false;
+}
+
+void checkpoint_ask(struct jsonl *js, bool now)
+{
+	(void)pthread_mutex_lock(&js->thread_mutex);
+	/* In its timed wait the thread looks at `active` by itself. */
+	if ((now && !js->asked) || (js->asleep && !js->active))
+		(void)pthread_cond_signal(&js->thread_cond);
+	js->asked = js->asked || now;
+	js->active = true;
+	(void)pthread_mutex_unlock(&js->thread_mutex);
+}

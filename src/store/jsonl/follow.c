@@ -1,0 +1,409 @@
+/*
+ * follow.c - entering the log, and what others have written to it.
+ *
+ * DESIGN: wal/state says where the log ends.  Whoever enters and finds a valid
+ * frame right there knows that its writer died before it could say so; that
+ * frame may not be durable yet, so it is written and flushed again before
+ * anybody believes it ("adopted").
+ *
+ * The overlay is brought up to date by working the frames from `mine` to the
+ * end into it, one event after the other, with the same derive_event() that
+ * planned them.  A record that already holds a frame (because the catalogue
+ * row that it came from is younger) is left alone by its log position.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/derive.h"
+#include "model/event.h"
+#include "store/jsonl/jsonl.h"
+
+int js_check(const struct jsonl *js, struct weft_error *err)
+{
+	if (getpid() != js->pid)
+		return fail(err, WEFT_IO,
+			    "this store was opened before fork(): open it "
+			    "again in the child process");
+	return WEFT_OK;
+}
+
+void leave(struct jsonl *js)
+{
+	(void)pthread_mutex_unlock(&js->writer);
+	wal_unlock(&js->wal, WAL_BATCH);
+	gate_leave(&js->gate);
+}
+
+void stop(struct jsonl *js)
+{
+	js->st.failed = 1;
+	(void)wal_put_state(&js->wal, &js->st, NULL);
+	leave(js);
+}
+
+/* Take over the frames whose writers died before telling. */
+static int adopt(struct jsonl *js, struct weft_error *err)
+{
+	for (;;) {
+		struct buf *b = &js->frame_read;
+		struct frame f;
+		int r = wal_read_frame(&js->wal, js->st.end, b, &f, err);
+
+		if (r <= 0)
+			return r;
+		r = wal_write_frame(&js->wal, f.lsn, buf_str(b), err);
+		if (r == WEFT_OK)
+			r = replay_frame(js, &f, err);
+		if (r < 0)
+			return r;
+		js->st.end = js->st.prev = f.end;
+		r = wal_put_state(&js->wal, &js->st, err);
+		if (r < 0)
+			return r;
+	}
+}
+
+static int enter_locked(struct jsonl *js, struct weft_error *err)
+{
+	int r = wal_get_state(&js->wal, &js->st, err);
+
+	if (r < 0)
+		return r;
+	if (js->st.failed)
+		return fail(err, WEFT_IO,
+			    "%s is closed to writing since a flush failed: "
+			    "close all programs that use it and open it again",
+			    js->dir);
+	if (js->st.control_no > js->wal.control.no) {
+		r = wal_reload(&js->wal, err);
+		if (r < 0)
+			return r;
+	}
+	return adopt(js, err);
+}
+
+int enter(struct jsonl *js, struct weft_error *err)
+{
+	int r = js_check(js, err);
+
+	if (r < 0)
+		return r;
+	if (js->read_only)
+		return fail(err, WEFT_READ_ONLY, "%s is open for reading only",
+			    js->dir);
+	gate_enter(&js->gate);
+	r = wal_lock_batch(&js->wal, js->store.limits.busy_ms, err);
+	if (r < 0) {
+		gate_leave(&js->gate);
+		return r;
+	}
+	(void)pthread_mutex_lock(&js->writer);
+	r = enter_locked(js, err);
+	if (r == WEFT_UNKNOWN) {
+		stop(js);
+		return r;
+	}
+	if (r < 0)
+		leave(js);
+	return r;
+}
+
+/* ---- the overlay ---- */
+
+/* Is this frame in the session's record already? */
+static bool is_known(struct jsonl *js, struct live *l, uint64_t frame_end)
+{
+	if (l->pass != js->pass) {
+		l->pass = js->pass;
+		l->skip = l->lsn >= frame_end;
+	}
+	return l->skip;
+}
+
+/* Add to a payer and, when following, to those above it; a plan has an op
+ * for each of them. */
+static int apply_add(struct jsonl *js, const struct store_op *op, uint64_t lsn,
+		     bool following, struct weft_error *err)
+{
+	struct weft_id id = op->session;
+	CLEANUP(arena_done) struct arena a;
+
+	arena_init(&a, 0);
+	for (;;) {
+		struct op_list next = { .arena = &a };
+		struct session_rec rec;
+		struct live *l;
+		int r = live_load(js, &id, &l, err);
+
+		/* A payer that is gone pays nothing. */
+		if (r == WEFT_NOT_FOUND)
+			return WEFT_OK;
+		if (r < 0)
+			return r;
+		if (following && is_known(js, l, lsn))
+			return WEFT_OK;
+		rec = l->own.rec;
+		derive_add(&rec, op->u.add, &next);
+		if (next.failed)
+			return fail_no_memory(err);
+		r = live_set(js, l, &rec, lsn, err);
+		if (r < 0 || next.n == 0 || !following)
+			return r;
+		id = next.v[0].session;
+	}
+}
+
+static int apply_one(struct jsonl *js, const struct store_op *op, uint64_t lsn,
+		     bool following, struct weft_error *err)
+{
+	struct live *l;
+	int r;
+
+	switch (op->kind) {
+	case OP_NAME:
+		return name_set(js, op->u.name, lsn, err);
+	case OP_ADD:
+		return apply_add(js, op, lsn, following, err);
+	case OP_HIDE:
+		r = live_load(js, &op->session, &l, err);
+		return r < 0 ? r : live_hide(js, l, op->u.hide, err);
+	default:
+		return WEFT_OK;
+	}
+}
+
+int apply_effects(struct jsonl *js, const struct op_list *ops, uint64_t lsn,
+		  struct weft_error *err)
+{
+	for (size_t i = 0; i < ops->n; i++) {
+		int r = apply_one(js, &ops->v[i], lsn, false, err);
+
+		if (r < 0)
+			return r;
+	}
+	return WEFT_OK;
+}
+
+/* Work one event of another process into the overlay. */
+static int follow_event(struct jsonl *js, struct live *l,
+			const struct store_event *e, uint64_t lsn,
+			struct arena *a, struct weft_error *err)
+{
+	struct op_list ops = { .arena = a };
+	struct session_rec rec = l->own.rec;
+	int r = derive_event(&rec, e, NULL, &ops, err);
+
+	if (r == WEFT_NO_MEMORY || ops.failed)
+		return fail_no_memory(err);
+	rec.id = l->id;
+	rec.head_seq = u64_max(rec.head_seq, e->last);
+	r = live_set(js, l, &rec, lsn, err);
+	if (r == WEFT_OK && e->type == EVENT_SESSION && rec.op.len)
+		r = name_set_op(js, rec.op, &rec.id, lsn, err);
+	for (size_t i = 0; i < ops.n && r == WEFT_OK; i++)
+		r = apply_one(js, &ops.v[i], lsn, true, err);
+	if (r == WEFT_OK)
+		ops_note(js, l, e);
+	return r;
+}
+
+/* The session of a record, made if the record begins it. */
+static int live_of_record(struct jsonl *js, const struct frame_record *rec,
+			  struct live **ret, struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena a;
+	struct catalog_row row;
+	int r;
+
+	if (rec->offset > 0)
+		return live_load(js, &rec->session, ret, err);
+	(void)pthread_mutex_lock(&js->mutex);
+	*ret = live_find(js, &rec->session);
+	(void)pthread_mutex_unlock(&js->mutex);
+	if (*ret)
+		return WEFT_OK;
+	/* It may be in a younger catalogue; if not, it begins here. */
+	arena_init(&a, 0);
+	(void)pthread_rwlock_rdlock(&js->catalog_lock);
+	r = catalog_get(js->catalog, &rec->session, &a, &row, NULL);
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	if (r == WEFT_OK)
+		return live_load(js, &rec->session, ret, err);
+	return live_add(js, &rec->session, ret, err);
+}
+
+static int follow_lines(struct jsonl *js, struct live *l,
+			const struct frame_record *rec, uint64_t lsn,
+			struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena a;
+	size_t pos = 0;
+
+	arena_init(&a, 0);
+	while (pos < rec->bytes.len) {
+		const char *start = rec->bytes.ptr + pos;
+		const char *nl = memchr(start, '\n', rec->bytes.len - pos);
+		size_t len = nl ? (size_t)(nl - start) : rec->bytes.len - pos;
+		struct weft_str text = { start, len };
+		struct store_event e;
+		struct file_line head;
+		int r;
+
+		pos += len + 1;
+		if (len == 0 ||
+		    (rec->offset == 0 && text.ptr == rec->bytes.ptr &&
+		     file_line_read(text, &head)))
+			continue;
+		arena_reset(&a);
+		event_read(&rec->session, text, &a, &e);
+		if (e.seq <= l->own.rec.head_seq)
+			continue;
+		r = follow_event(js, l, &e, lsn, &a, err);
+		if (r < 0)
+			return r;
+	}
+	return WEFT_OK;
+}
+
+int follow_frame(struct jsonl *js, const struct frame *f,
+		 struct weft_error *err)
+{
+	struct frame_record rec;
+	size_t pos = 0;
+
+	js->pass++;
+	while (frame_next(f, &pos, &rec)) {
+		struct live *l;
+		int r = live_of_record(js, &rec, &l, err);
+
+		/* Its file is gone: a person's doing; the others go on. */
+		if (r == WEFT_NOT_FOUND || r == WEFT_CORRUPT)
+			continue;
+		if (r < 0)
+			return r;
+		if (is_known(js, l, f->end))
+			continue;
+		r = follow_lines(js, l, &rec, f->end, err);
+		if (r < 0)
+			return r;
+		(void)pthread_mutex_lock(&js->mutex);
+		l->gen = rec.gen;
+		l->end = rec.offset + rec.bytes.len;
+		l->created = l->created || rec.offset == 0;
+		l->lsn = u64_max(l->lsn, f->end);
+		(void)pthread_mutex_unlock(&js->mutex);
+	}
+	return WEFT_OK;
+}
+
+/* Start again from what the catalogue has. */
+static int start_over(struct jsonl *js, struct weft_error *err)
+{
+	struct catalog_meta meta;
+	int r;
+
+	live_drop_all(js);
+	(void)pthread_rwlock_rdlock(&js->catalog_lock);
+	r = catalog_get_meta(js->catalog, &meta, err);
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	if (r < 0)
+		return r;
+	(void)pthread_mutex_lock(&js->mutex);
+	js->mine = meta.applied;
+	(void)pthread_mutex_unlock(&js->mutex);
+	return WEFT_OK;
+}
+
+static void set_mine(struct jsonl *js, const struct wal_state *st,
+		     uint64_t mine)
+{
+	(void)pthread_mutex_lock(&js->mutex);
+	js->mine = mine;
+	js->my_ckpt = st->ckpt;
+	js->my_rewrites = st->rewrites;
+	(void)pthread_mutex_unlock(&js->mutex);
+}
+
+/* One attempt, with the state as it is now: 1 if it must be made again. */
+static int try_catch_up(struct jsonl *js, struct weft_error *err)
+{
+	struct wal_state st, after;
+	uint64_t at;
+	int r = wal_get_state(&js->wal, &st, err);
+
+	if (r == WEFT_OK && st.control_no > js->wal.control.no)
+		r = wal_reload(&js->wal, err);
+	if (r == WEFT_OK &&
+	    (st.ckpt > js->mine || st.rewrites != js->my_rewrites))
+		r = start_over(js, err);
+	else if (r == WEFT_OK && st.ckpt > js->my_ckpt)
+		live_prune(js, st.ckpt);
+	at = js->mine;
+	while (r == WEFT_OK && at < st.end) {
+		struct frame f;
+
+		r = wal_read_frame(&js->wal, at, &js->frame_read, &f, err);
+		if (r == 0 && wal_next_segment(&js->wal, at, &at) == 0 &&
+		    at >= st.end)
+			break; /* a checkpoint has moved on to here */
+		if (r <= 0) {
+			r = r < 0 ? r : 1; /* the segment was used again */
+			break;
+		}
+		r = follow_frame(js, &f, err);
+		at = f.end;
+	}
+	if (r < 0)
+		return r;
+	if (r == 1) {
+		int s = wal_get_state(&js->wal, &after, err);
+
+		if (s < 0)
+			return s;
+		if (after.ckpt > st.ckpt || after.control_no != st.control_no)
+			return 1;
+		return fail(err, WEFT_CORRUPT,
+			    "the log of %s is damaged at %llu: close all "
+			    "programs that use it and open it again",
+			    js->dir, (unsigned long long)at);
+	}
+	set_mine(js, &st, u64_max(js->mine, st.end));
+	return WEFT_OK;
+}
+
+int catch_up(struct jsonl *js, struct weft_error *err)
+{
+	int r = 1;
+
+	for (int tries = 0; tries < 100 && r == 1; tries++)
+		r = try_catch_up(js, err);
+	return r == 1 ? fail(err, WEFT_BUSY,
+			     "others write to %s faster than it can be read",
+			     js->dir) :
+			r;
+}
+
+int refresh(struct jsonl *js, struct weft_error *err)
+{
+	struct wal_state st;
+	bool fresh;
+	int r = js_check(js, err);
+
+	if (r < 0 || js->is_frozen)
+		return r;
+	r = wal_get_state(&js->wal, &st, err);
+	if (r < 0)
+		return r;
+	(void)pthread_mutex_lock(&js->mutex);
+	fresh = st.end <= js->mine && st.rewrites == js->my_rewrites;
+	(void)pthread_mutex_unlock(&js->mutex);
+	if (fresh)
+		return WEFT_OK;
+	(void)pthread_mutex_lock(&js->writer);
+	r = catch_up(js, err);
+	(void)pthread_mutex_unlock(&js->writer);
+	return r;
+}

@@ -1,0 +1,400 @@
+/*
+ * jsonl.h - inside the JSONL store.  Nobody outside this directory includes it.
+ *
+ * DESIGN
+ *
+ * A session is a file of lines.  What is new goes first into the shared log
+ * (wal.h), one frame a batch, and is flushed there; only then are its lines
+ * written to their files, which are synced in the background (checkpoint.c).
+ * The catalogue (catalog.h) follows at checkpoints.  What lies between is the
+ * overlay: records, names and marks that only the log and this memory know.
+ * Every process that has the store open builds the same overlay, by reading
+ * the frames of the others (follow.c).
+ *
+ * Locks inside a process, in this order, none of them held over a callback:
+ *
+ *   ckpt_mutex   one checkpoint, rewrite or other task at a time
+ *   gate         between enter() and leave(); first come, first served
+ *   writer       W: whoever changes records, names, the log's map
+ *   catalog_lock the pointer to the catalogue (shared by its users)
+ *   mutex        M: the tables; held for moments, never over I/O
+ *
+ * A field marked W+M is changed with both and read with either.
+ */
+#ifndef STORE_JSONL_JSONL_H
+#define STORE_JSONL_JSONL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/id.h"
+#include "base/table.h"
+#include "model/record.h"
+#include "store/jsonl/catalog.h"
+#include "store/jsonl/wal.h"
+#include "store/store.h"
+
+#define PATH_BYTES 4096
+
+/* An open session file; readers and the writer share it. */
+struct live_file {
+	struct file *f;
+	atomic_int refs;
+	atomic_ullong verified; /* lines that end before this were checked */
+};
+
+struct op_set;
+
+/* A session in memory. */
+struct live {
+	struct table_node node;
+	struct weft_id id;
+	struct record_own own;  /* W+M */
+	uint64_t lsn;           /* W+M: log position behind its last change */
+	uint64_t gen, end;      /* W+M: of its file; end: known size */
+	bool irregular;         /* W+M: numbers do not rise */
+	bool torn;              /* W: the file does not end with a newline */
+	bool created;           /* W+M: its file is new since the checkpoint */
+	struct live_file *file; /* W+M, or NULL */
+	uint64_t checked; /* W: the write for which the file was looked at */
+	uint64_t pass;    /* W: the frame in which it was first touched */
+	bool skip;        /* W: that frame is in the record already */
+	bool is_dirty;    /* W+M: in the overlay: changed since ckpt */
+	struct store_hide *hides; /* W+M: marks of the overlay */
+	size_t n_hides;
+	struct op_set *ops; /* W: operation ids, or NULL: not read yet */
+	struct live *newer, *older; /* M: by use */
+	int64_t used_ms;            /* M */
+	bool image;   /* its file is a copy in memory, with lines of the log */
+	size_t batch; /* W: 1 + its index in the batch under way, or 0 */
+};
+
+/* A name of the overlay; with kind 0 the operation id of a session's
+ * creation. */
+struct live_name {
+	struct table_node node;
+	struct weft_str name; /* owned */
+	struct weft_id session;
+	uint64_t ver, kind, lsn;
+};
+
+/* A lock that is handed on in the order of asking. */
+struct gate {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	uint64_t next, serving;
+};
+
+struct jsonl {
+	struct store store; /* first */
+	struct fs *fs;
+	const struct clock_source *clock;
+	char *dir;
+	pid_t pid;
+	bool read_only, by_hand, single;
+	bool is_frozen; /* read-only, and nobody can write to it */
+	struct weft_id id;
+	uint64_t boot;
+
+	pthread_mutex_t ckpt_mutex;
+	struct gate gate;
+	pthread_mutex_t writer;
+	pthread_rwlock_t catalog_lock;
+	pthread_mutex_t mutex;
+
+	struct wal wal;       /* W */
+	struct wal_state st;  /* W: between enter() and leave() */
+	uint64_t mine;        /* W+M: the overlay holds all frames up to here */
+	uint64_t my_ckpt;     /* W+M: and nothing from before here */
+	uint64_t my_rewrites; /* W+M */
+	uint64_t write_no;    /* W */
+	uint64_t pass;        /* W */
+	struct catalog *catalog; /* catalog_lock */
+	struct buf frame;        /* W: the frame being built */
+	struct buf frame_read;   /* W: frames of others */
+
+	struct table sessions;        /* M */
+	struct table names;           /* M */
+	struct live *newest, *oldest; /* M */
+	size_t n_files;               /* M: open session files */
+	uint64_t drops; /* M: counts every removal from `sessions` */
+	size_t n_dirty; /* W+M */
+
+	struct file *sync_file; /* held since opening, for file_sync_all */
+
+	pthread_t thread; /* the checkpointer */
+	bool has_thread;
+	pthread_mutex_t thread_mutex;
+	pthread_cond_t thread_cond;
+	bool stop, asked, active, asleep; /* thread_mutex */
+	bool starved;               /* W: a writer found no free segment */
+	int64_t last_checkpoint_us; /* ckpt_mutex */
+
+	pthread_mutex_t watch_mutex;
+	struct watch *watch; /* watch_mutex, or NULL */
+	atomic_ullong checkpoints;
+};
+
+static inline struct jsonl *jsonl_of(struct store *s)
+{
+	return (struct jsonl *)(void *)s;
+}
+
+/* ---- layout.c: where things are ---- */
+
+int path_join(char out[PATH_BYTES], const char *dir, const char *name,
+	      struct weft_error *err);
+int path_session(const struct jsonl *js, const struct weft_id *id,
+		 char out[PATH_BYTES], struct weft_error *err);
+/* The same, relative to the store. */
+void path_session_local(const struct weft_id *id, char out[80]);
+/* Make the directories of a session's file. */
+int path_make_dirs(struct jsonl *js, const struct weft_id *id,
+		   struct weft_error *err);
+/* Call `each` for every session file, in order of its id. */
+int path_each_session(struct jsonl *js,
+		      int (*each)(void *ctx, const struct weft_id *id),
+		      void *ctx, struct weft_error *err);
+
+/* Check or make the directory and its weft.json. */
+int layout_check(struct jsonl *js, bool create, bool *ret_exists,
+		 struct weft_error *err);
+int layout_create(struct jsonl *js, uint64_t segment_bytes,
+		  struct weft_error *err);
+int layout_read_format(struct jsonl *js, struct weft_error *err);
+
+/* ---- gate.c ---- */
+
+void gate_init(struct gate *g);
+void gate_done(struct gate *g);
+void gate_enter(struct gate *g);
+void gate_leave(struct gate *g);
+
+/* ---- live.c: sessions in memory ---- */
+
+/* Find a session in memory; NULL if it is not there.  Needs M. */
+struct live *live_find(struct jsonl *js, const struct weft_id *id);
+/* Bring a session into memory; NOT_FOUND.  Needs W. */
+int live_load(struct jsonl *js, const struct weft_id *id, struct live **ret,
+	      struct weft_error *err);
+/* Put an empty one into memory.  Needs W. */
+int live_add(struct jsonl *js, const struct weft_id *id, struct live **ret,
+	     struct weft_error *err);
+/*
+ * See that its file is open, has a name and has the size we know; if not,
+ * somebody has edited it: read it again.  Needs W.
+ */
+int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err);
+int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
+		   struct weft_error *err);
+void live_close_file(struct jsonl *js, struct live *l); /* needs W+M */
+/* Take the record over, with the log position of the change.  Needs W. */
+int live_set(struct jsonl *js, struct live *l, const struct session_rec *rec,
+	     uint64_t lsn, struct weft_error *err);
+int live_hide(struct jsonl *js, struct live *l, const struct store_hide *h,
+	      struct weft_error *err);
+void live_mark_dirty(struct jsonl *js, struct live *l);
+void live_use(struct jsonl *js, struct live *l); /* needs M */
+/* Let go of what the limits do not allow and, if idle_ms is not 0, of what
+ * was not used for so long.  Needs W. */
+uint64_t live_evict(struct jsonl *js, uint64_t idle_ms);
+/* Forget everything: another process was faster.  Needs W. */
+void live_drop_all(struct jsonl *js);
+void live_drop(struct jsonl *js, struct live *l); /* needs W */
+/* What the catalogue has up to `ckpt` leaves the overlay.  Needs W. */
+void live_prune(struct jsonl *js, uint64_t ckpt);
+
+struct live_file *live_file_ref(struct live_file *f);
+void live_file_unref(struct live_file *f);
+void live_file_cleanup(struct live_file **f); /* for CLEANUP */
+
+/* Names of the overlay. */
+struct live_name *name_find(struct jsonl *js, struct weft_str name);
+int name_set(struct jsonl *js, const struct name_rec *name, uint64_t lsn,
+	     struct weft_error *err);
+int name_set_op(struct jsonl *js, struct weft_str op,
+		const struct weft_id *session, uint64_t lsn,
+		struct weft_error *err);
+struct live_name *name_find_op(struct jsonl *js, struct weft_str op);
+
+/* ---- fold.c: a file from its first line to its last ---- */
+
+struct fold {
+	struct record_own own;
+	uint64_t gen, end;
+	bool irregular, torn;
+	uint64_t events;
+	struct store_report *report; /* or NULL */
+	/* Called with every name and mark that the events set; may be NULL. */
+	int (*effect)(void *ctx, const struct store_op *op);
+	/* Called with every event; may be NULL. */
+	int (*each)(void *ctx, const struct store_event *e);
+	void *ctx;
+};
+
+/* Read all of a session's file; own must be empty.  CORRUPT if there is no
+ * line that can be used. */
+int fold_file(struct jsonl *js, const struct weft_id *id, struct file *f,
+	      struct fold *fold, struct weft_error *err);
+void fold_done(struct fold *fold);
+
+/* ---- page.c: some lines of a file ---- */
+
+struct page_source {
+	struct weft_id session;
+	struct live_file *file;
+	uint64_t end;
+	uint64_t fork_seq; /* the number before its first */
+	bool irregular;
+};
+
+int page_read(const struct page_source *src, const struct event_range *r,
+	      uint64_t max_events, struct arena *a, struct event_page *ret,
+	      struct weft_error *err);
+
+/* ---- follow.c: entering the log, and what others have written ---- */
+
+int js_check(const struct jsonl *js, struct weft_error *err); /* fork() */
+int enter(struct jsonl *js, struct weft_error *err);
+void leave(struct jsonl *js);
+/* After a failed flush: no process writes any more.  Leaves. */
+void stop(struct jsonl *js);
+/* Read the frames that are not in the overlay yet.  Needs W. */
+int catch_up(struct jsonl *js, struct weft_error *err);
+/* The same for readers: does nothing, cheaply, when there is nothing new. */
+int refresh(struct jsonl *js, struct weft_error *err);
+/* Work the effects of one event into the overlay.  Needs W. */
+int apply_effects(struct jsonl *js, const struct op_list *ops, uint64_t lsn,
+		  struct weft_error *err);
+int follow_frame(struct jsonl *js, const struct frame *f,
+		 struct weft_error *err);
+
+/* ---- replay.c: lines of the log into their files ---- */
+
+/* Write one record where it belongs, whatever is there now. */
+int replay_record(struct jsonl *js, const struct frame_record *r,
+		  struct weft_error *err);
+/* The same into a file that is open already. */
+int replay_into(struct file *f, const struct frame_record *r,
+		struct weft_error *err);
+/* Every record of a frame. */
+int replay_frame(struct jsonl *js, const struct frame *f,
+		 struct weft_error *err);
+/* All records of a frame, one write each, into files known to be as
+ * expected. */
+int apply_frame(struct jsonl *js, const struct frame *f,
+		struct weft_error *err);
+
+/* ---- checkpoint.c ---- */
+
+/*
+ * Leave nothing that only the log knows, and free its segments.  BUSY if
+ * another process is at it.  With need_bytes only if there is no room for a
+ * frame of that size.
+ */
+int checkpoint(struct jsonl *js, uint64_t need_bytes, struct weft_error *err);
+int checkpoint_start(struct jsonl *js, struct weft_error *err);
+void checkpoint_stop(struct jsonl *js);
+/* Something was written; now: do not wait until it is quiet. */
+void checkpoint_ask(struct jsonl *js, bool now);
+
+/* Take and give back the right to checkpoint and to rewrite files. */
+int checkpoint_lock(struct jsonl *js, struct weft_error *err);
+void checkpoint_unlock(struct jsonl *js);
+
+/* ---- settle.c: the steps of a checkpoint, and of recovery ---- */
+
+struct settle_item {
+	struct weft_id id;
+	struct live_file *file; /* or NULL */
+	bool created;
+};
+
+/* The sessions of the overlay; items are freed with settle_free.  Needs W. */
+int settle_collect(struct jsonl *js, struct settle_item **ret, size_t *ret_n,
+		   struct weft_error *err);
+void settle_free(struct settle_item *v, size_t n);
+/* Sync files, then directories. */
+int settle_files(struct jsonl *js, struct settle_item *v, size_t n,
+		 struct weft_error *err);
+/* Then the overlay into the catalogue, complete up to `applied`. */
+int settle_catalog(struct jsonl *js, const struct settle_item *v, size_t n,
+		   uint64_t applied, struct weft_error *err);
+void settle_reserve(struct jsonl *js);
+
+/* ---- recover.c ---- */
+
+/* Alone, with the lock: bring files, catalogue and log together. */
+int recover(struct jsonl *js, struct weft_error *err);
+/* For readers who may write nothing: the same in memory. */
+int recover_in_memory(struct jsonl *js, struct weft_error *err);
+
+/* ---- reindex.c ---- */
+
+/* Open the catalogue; an unusable one is replaced by an empty one. */
+int open_catalog(struct jsonl *js, struct weft_error *err);
+bool catalog_is_complete(struct jsonl *js);
+/* Somebody has removed the file under us: open a new one. */
+int reopen_catalog(struct jsonl *js, struct weft_error *err);
+/* Derive everything again.  Needs checkpoint_lock. */
+int reindex(struct jsonl *js, struct store_report *report,
+	    struct weft_error *err);
+
+/* ---- memfile.c ---- */
+
+/* A file in memory that begins as a copy of `from` (or empty). */
+int memfile_open(struct file *from, struct file **ret, struct weft_error *err);
+
+/* ---- ops.c: operation ids of a session ---- */
+
+int ops_find(struct jsonl *js, struct live *l, struct weft_str op,
+	     struct op_hit *ret, struct weft_error *err);
+/* Remember one; forgets old ones.  Nothing to do for a set not read yet. */
+void ops_note(struct jsonl *js, struct live *l, const struct store_event *e);
+void ops_free(struct op_set *s);
+
+/* ---- the slots ---- */
+
+int jsonl_write(struct store *s, const struct store_want *want,
+		store_plan *plan, void *ctx, struct weft_error *err);
+int jsonl_get_sessions(struct store *s, const struct weft_id *ids, size_t n,
+		       struct arena *a, struct session_rec *out,
+		       struct weft_error *err);
+int jsonl_get_names(struct store *s, const struct weft_str *names, size_t n,
+		    struct arena *a, struct name_rec *out,
+		    struct weft_error *err);
+int jsonl_get_names_of(struct store *s, const struct weft_id *id,
+		       struct arena *a, struct name_rec **ret, size_t *ret_n,
+		       struct weft_error *err);
+int jsonl_read_events(struct store *s, const struct event_range *r,
+		      struct arena *a, struct event_page *ret,
+		      struct weft_error *err);
+int jsonl_get_hidden(struct store *s, const struct weft_id *session,
+		     uint64_t first, uint64_t last, struct arena *a,
+		     uint64_t **ret, size_t *ret_n, struct weft_error *err);
+int jsonl_list(struct store *s, const struct list_query *q, struct arena *a,
+	       struct session_page *ret, struct weft_error *err);
+int jsonl_find_tag(struct store *s, uint64_t tag, struct arena *a,
+		   struct weft_id **ret, size_t *ret_n, struct weft_error *err);
+int jsonl_maintain(struct store *s, uint32_t task, struct store_report *report,
+		   struct weft_error *err);
+
+/* Look-ups that the view and the slots share. */
+int lookup_name(struct jsonl *js, struct weft_str name, struct arena *a,
+		struct name_rec *ret, struct weft_error *err);
+int lookup_names_of(struct jsonl *js, const struct weft_id *id, struct arena *a,
+		    struct name_rec **ret, size_t *ret_n,
+		    struct weft_error *err);
+int lookup_hidden(struct jsonl *js, const struct weft_id *id, uint64_t first,
+		  uint64_t last, struct arena *a, uint64_t **ret, size_t *ret_n,
+		  struct weft_error *err);
+/* Where to read a session's lines; the file is the caller's to unref. */
+int lookup_source(struct jsonl *js, const struct weft_id *id,
+		  struct page_source *ret, struct weft_error *err);
+
+#endif

@@ -1,0 +1,355 @@
+/* layout.c - where the parts of a JSONL store are, and what it says it is. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "model/event.h"
+#include "store/jsonl/jsonl.h"
+
+#define FORMAT_FILE_MAX KIB(64)
+
+int path_join(char out[PATH_BYTES], const char *dir, const char *name,
+	      struct weft_error *err)
+{
+	int n = snprintf(out, PATH_BYTES, "%s/%s", dir, name);
+
+	if (n < 0 || n >= PATH_BYTES)
+		return fail(err, WEFT_INVALID, "path too long: %s", dir);
+	return WEFT_OK;
+}
+
+void path_session_local(const struct weft_id *id, char out[80])
+{
+	char day[11], text[WEFT_ID_CHARS + 1];
+
+	time_format_day(id_time_ms(id), day);
+	id_format(id, text);
+	(void)snprintf(out, 80, "sessions/%s/%02x/%s.jsonl", day, id->b[15],
+		       text);
+}
+
+int path_session(const struct jsonl *js, const struct weft_id *id,
+		 char out[PATH_BYTES], struct weft_error *err)
+{
+	char local[80];
+
+	path_session_local(id, local);
+	return path_join(out, js->dir, local, err);
+}
+
+static int make_dir(struct jsonl *js, const char *path, struct weft_error *err)
+{
+	int r = fs_mkdir(js->fs, path);
+
+	return r < 0 && r != -EEXIST ?
+		       fail_errno(err, -r, "make directory %s", path) :
+		       WEFT_OK;
+}
+
+int path_make_dirs(struct jsonl *js, const struct weft_id *id,
+		   struct weft_error *err)
+{
+	char path[PATH_BYTES], day[11], local[48];
+	int r;
+
+	time_format_day(id_time_ms(id), day);
+	(void)snprintf(local, sizeof(local), "sessions/%s", day);
+	r = path_join(path, js->dir, local, err);
+	if (r == WEFT_OK)
+		r = make_dir(js, path, err);
+	(void)snprintf(local, sizeof(local), "sessions/%s/%02x", day,
+		       id->b[15]);
+	if (r == WEFT_OK)
+		r = path_join(path, js->dir, local, err);
+	return r == WEFT_OK ? make_dir(js, path, err) : r;
+}
+
+/* ---- every session ---- */
+
+struct walk {
+	struct jsonl *js;
+	int (*each)(void *ctx, const struct weft_id *id);
+	void *ctx;
+	struct weft_error *err;
+	char path[PATH_BYTES];
+	size_t len;
+	int depth;
+	int failed; /* a code of ours, while -1 stops the listing */
+};
+
+static int walk_dir(struct walk *w);
+
+/* Session files are told by their names; what else lies there is not ours. */
+static int walk_file(struct walk *w, const char *name)
+{
+	struct weft_str s = str_of(name);
+	struct weft_id id;
+
+	if (s.len != WEFT_ID_CHARS + 6 ||
+	    !str_eq(str_skip(s, WEFT_ID_CHARS), STR(".jsonl")) ||
+	    !id_parse((struct weft_str){ s.ptr, WEFT_ID_CHARS }, &id))
+		return 0;
+	w->failed = w->each(w->ctx, &id);
+	return w->failed < 0 ? -1 : 0;
+}
+
+static int walk_name(void *ctx, const char *name)
+{
+	struct walk *w = ctx;
+	size_t len = w->len;
+	int r, n;
+
+	if (w->depth == 2)
+		return walk_file(w, name);
+	n = snprintf(w->path + len, sizeof(w->path) - len, "/%s", name);
+	if (n < 0 || (size_t)n >= sizeof(w->path) - len)
+		return 0;
+	w->len += (size_t)n;
+	w->depth++;
+	r = walk_dir(w);
+	w->depth--;
+	w->len = len;
+	w->path[len] = '\0';
+	return r;
+}
+
+static int walk_dir(struct walk *w)
+{
+	int r = fs_list(w->js->fs, w->path, walk_name, w);
+
+	if (w->failed < 0)
+		return -1;
+	if (r == -ENOENT || r == -ENOTDIR)
+		return 0;
+	if (r < 0) {
+		w->failed = fail_errno(w->err, -r, "list %s", w->path);
+		return -1;
+	}
+	return 0;
+}
+
+int path_each_session(struct jsonl *js,
+		      int (*each)(void *ctx, const struct weft_id *id),
+		      void *ctx, struct weft_error *err)
+{
+	struct walk w = { .js = js, .each = each, .ctx = ctx, .err = err };
+	int r = path_join(w.path, js->dir, "sessions", err);
+
+	if (r < 0)
+		return r;
+	w.len = strlen(w.path);
+	(void)walk_dir(&w);
+	return w.failed;
+}
+
+/* ---- weft.json ---- */
+
+static int first_name(void *ctx, const char *name)
+{
+	char *out = ctx;
+
+	(void)snprintf(out, 64, "%s", name);
+	return 1;
+}
+
+/* A directory with other things in it is not turned into a store. */
+static int check_empty(struct jsonl *js, struct weft_error *err)
+{
+	char name[64] = "";
+	int r = fs_list(js->fs, js->dir, first_name, name);
+
+	if (r < 0)
+		return fail_errno(err, -r, "list %s", js->dir);
+	/* wal/ alone: another process is making the store right now. */
+	if (r > 0 && strcmp(name, "wal") != 0)
+		return fail(err, WEFT_INVALID,
+			    "%s holds other things (%s) and no weft.json: "
+			    "choose an empty directory",
+			    js->dir, name);
+	return WEFT_OK;
+}
+
+static int check_place(struct jsonl *js, const struct file_stat *st,
+		       bool single, struct weft_error *err)
+{
+	struct fs_space space;
+	int r;
+
+	if (!st->is_dir)
+		return fail(err, WEFT_INVALID,
+			    "%s is a file; a jsonl: store is a directory",
+			    js->dir);
+	if (st->uid != (uint32_t)geteuid())
+		return fail(err, WEFT_IO,
+			    "%s belongs to user %u, and you are user %u: run "
+			    "weft as its owner",
+			    js->dir, st->uid, (unsigned)geteuid());
+	r = fs_space(js->fs, js->dir, &space);
+	if (r < 0)
+		return fail_errno(err, -r, "look at the file system of %s",
+				  js->dir);
+	if (space.is_network && !single && !js->read_only)
+		return fail(err, WEFT_IO,
+			    "%s is on a network file system (%s), where "
+			    "several hosts would destroy it: use a local disk, "
+			    "or add ?single=1 if only this process uses it",
+			    js->dir, space.kind);
+	if (space.is_read_only && !js->read_only)
+		return fail(err, WEFT_READ_ONLY,
+			    "%s is on a read-only file system: open it with "
+			    "?read_only=1",
+			    js->dir);
+	return WEFT_OK;
+}
+
+/* Make the directory and those above it. */
+static int make_path(struct jsonl *js, struct weft_error *err)
+{
+	char path[PATH_BYTES];
+	size_t n = strlen(js->dir);
+	struct file_stat st;
+
+	if (n >= sizeof(path))
+		return fail(err, WEFT_INVALID, "path too long: %s", js->dir);
+	memcpy(path, js->dir, n + 1);
+	for (size_t i = 1; i <= n; i++) {
+		char c = path[i];
+
+		if (c != '/' && c != '\0')
+			continue;
+		path[i] = '\0';
+		if (fs_stat(js->fs, path, &st) < 0) {
+			int r = make_dir(js, path, err);
+
+			if (r < 0)
+				return r;
+		}
+		path[i] = c;
+	}
+	return WEFT_OK;
+}
+
+int layout_check(struct jsonl *js, bool create, bool *ret_exists,
+		 struct weft_error *err)
+{
+	bool single = js->single;
+	char path[PATH_BYTES];
+	struct file_stat st;
+	int r = fs_stat(js->fs, js->dir, &st);
+
+	if (r == -ENOENT && create) {
+		r = make_path(js, err);
+		if (r < 0)
+			return r;
+		r = fs_stat(js->fs, js->dir, &st);
+	}
+	if (r == -ENOENT)
+		return fail(err, WEFT_NOT_FOUND, "there is no store at %s",
+			    js->dir);
+	if (r < 0)
+		return fail_errno(err, -r, "look at %s", js->dir);
+	r = check_place(js, &st, single, err);
+	if (r == WEFT_OK)
+		r = path_join(path, js->dir, "weft.json", err);
+	if (r < 0)
+		return r;
+	r = fs_stat(js->fs, path, &st);
+	*ret_exists = r == 0;
+	if (r == 0)
+		return WEFT_OK;
+	if (r != -ENOENT)
+		return fail_errno(err, -r, "look at %s", path);
+	if (!create)
+		return fail(err, WEFT_NOT_FOUND, "there is no store at %s",
+			    js->dir);
+	return check_empty(js, err);
+}
+
+static int write_format(struct jsonl *js, struct weft_error *err)
+{
+	char path[PATH_BYTES], text[128], id[WEFT_ID_CHARS + 1];
+	int r = path_join(path, js->dir, "weft.json", err);
+
+	if (r < 0)
+		return r;
+	id_format(&js->id, id);
+	(void)snprintf(text, sizeof(text),
+		       "{\"weft\":%d,\"store\":\"%s\",\"needs\":[],"
+		       "\"hints\":[]}\n",
+		       EVENT_FORMAT, id);
+	r = fs_replace(js->fs, js->dir, path, str_of(text));
+	return r < 0 ? fail_errno(err, -r, "write %s", path) : WEFT_OK;
+}
+
+int layout_create(struct jsonl *js, uint64_t segment_bytes,
+		  struct weft_error *err)
+{
+	static const char *const dirs[] = { "sessions", "blobs", "trash",
+					    "damaged" };
+	char path[PATH_BYTES];
+	int r = id_new(clock_now_ms(js->clock), &js->id, err);
+
+	for (size_t i = 0; i < ARRAY_LEN(dirs) && r == WEFT_OK; i++) {
+		r = path_join(path, js->dir, dirs[i], err);
+		if (r == WEFT_OK)
+			r = make_dir(js, path, err);
+	}
+	if (r == WEFT_OK)
+		r = path_join(path, js->dir, "wal", err);
+	if (r == WEFT_OK)
+		r = wal_create(js->fs, path, &js->id, segment_bytes, err);
+	/* weft.json comes last: a store that has one is complete. */
+	return r == WEFT_OK ? write_format(js, err) : r;
+}
+
+static int check_needs(struct jsonl *js, yyjson_val *needs,
+		       struct weft_error *err)
+{
+	yyjson_val *need = yyjson_arr_get_first(needs);
+
+	if (!need)
+		return WEFT_OK;
+	return fail(err, WEFT_IO,
+		    "%s/weft.json needs \"%s\", which this weft does not know: "
+		    "update weft",
+		    js->dir, yyjson_is_str(need) ? yyjson_get_str(need) : "?");
+}
+
+int layout_read_format(struct jsonl *js, struct weft_error *err)
+{
+	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
+	CLEANUP(mem_cleanup) char *text = NULL;
+	char path[PATH_BYTES];
+	struct weft_error bad;
+	yyjson_val *root, *version;
+	size_t len;
+	int r = path_join(path, js->dir, "weft.json", err);
+
+	if (r < 0)
+		return r;
+	r = fs_read_whole(js->fs, path, FORMAT_FILE_MAX, &text, &len);
+	if (r < 0)
+		return fail_errno(err, -r, "read %s", path);
+	r = json_parse((struct weft_str){ text, len }, NULL, &doc, &bad);
+	if (r == WEFT_NO_MEMORY)
+		return fail_no_memory(err);
+	root = doc ? yyjson_doc_get_root(doc) : NULL;
+	version = yyjson_obj_get(root, "weft");
+	if (!yyjson_is_uint(version) ||
+	    !id_parse(json_str(yyjson_obj_get(root, "store")), &js->id))
+		return fail(err, WEFT_CORRUPT,
+			    "%s is damaged: it should say "
+			    "{\"weft\":1,\"store\":\"ID\",...}",
+			    path);
+	if (yyjson_get_uint(version) > EVENT_FORMAT)
+		return fail(err, WEFT_IO,
+			    "%s has format %llu, newer than this weft knows "
+			    "(%d): update weft",
+			    js->dir,
+			    (unsigned long long)yyjson_get_uint(version),
+			    EVENT_FORMAT);
+	return check_needs(js, yyjson_obj_get(root, "needs"), err);
+}

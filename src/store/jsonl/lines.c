@@ -1,0 +1,89 @@
+/* lines.c - see lines.h. */
+#include "store/jsonl/lines.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+
+#define FIRST_ROOM KIB(256)
+
+void lines_init(struct lines *l, struct file *f, uint64_t from, uint64_t end)
+{
+	*l = (struct lines){ .f = f, .at = from, .end = end };
+}
+
+void lines_done(struct lines *l)
+{
+	mem_free(l->buf);
+	l->buf = NULL;
+}
+
+/* Move what is left to the front and read more behind it. */
+static int fill(struct lines *l)
+{
+	uint64_t from;
+	ssize_t n;
+
+	if (l->pos > 0) {
+		memmove(l->buf, l->buf + l->pos, l->len - l->pos);
+		l->at += l->pos;
+		l->len -= l->pos;
+		l->pos = 0;
+	}
+	if (l->len == l->room) {
+		size_t room = l->room ? l->room * 2 : FIRST_ROOM;
+		char *more = mem_resize(l->buf, room);
+
+		if (!more)
+			return -ENOMEM;
+		l->buf = more;
+		l->room = room;
+	}
+	from = l->at + l->len;
+	if (from >= l->end)
+		return 0;
+	n = file_read(l->f, l->buf + l->len,
+		      (size_t)u64_min(l->room - l->len, l->end - from), from);
+	if (n < 0)
+		return (int)n;
+	l->len += (size_t)n;
+	return n > 0;
+}
+
+int lines_next(struct lines *l, struct line *ret)
+{
+	size_t looked = 0;
+
+	for (;;) {
+		size_t have = l->len - l->pos;
+		char *start = l->buf + l->pos;
+		char *nl = have > looked ?
+				   memchr(start + looked, '\n', have - looked) :
+				   NULL;
+		int r;
+
+		if (nl) {
+			*ret = (struct line){
+				.text = { start, (size_t)(nl - start) },
+				.offset = l->at + l->pos,
+			};
+			l->pos += ret->text.len + 1;
+			return 1;
+		}
+		looked = have;
+		r = fill(l);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			break;
+	}
+	if (l->len == l->pos)
+		return 0;
+	*ret = (struct line){
+		.text = { l->buf + l->pos, l->len - l->pos },
+		.offset = l->at + l->pos,
+		.torn = true,
+	};
+	l->pos = l->len;
+	return 1;
+}

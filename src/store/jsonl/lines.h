@@ -1,0 +1,26 @@
+/* lines.h - a file, line by line, with a buffer that grows with its lines. */
+#ifndef STORE_JSONL_LINES_H
+#define STORE_JSONL_LINES_H
+
+#include "base/file.h"
+
+struct lines {
+	struct file *f;
+	uint64_t at;  /* where the buffer begins in the file */
+	uint64_t end; /* read no further */
+	char *buf;
+	size_t room, len, pos;
+};
+
+struct line {
+	struct weft_str text; /* without its newline; valid until the next */
+	uint64_t offset;
+	bool torn; /* the file ends without a newline */
+};
+
+void lines_init(struct lines *l, struct file *f, uint64_t from, uint64_t end);
+void lines_done(struct lines *l); /* also for CLEANUP */
+/* 1 and a line, 0 at the end, or a negative errno. */
+int lines_next(struct lines *l, struct line *ret);
+
+#endif

@@ -1,0 +1,629 @@
+/* live.c - sessions in memory: records, open files, the overlay's names. */
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "store/jsonl/jsonl.h"
+
+static void lock(struct jsonl *js)
+{
+	(void)pthread_mutex_lock(&js->mutex);
+}
+
+static void unlock(struct jsonl *js)
+{
+	(void)pthread_mutex_unlock(&js->mutex);
+}
+
+/* ---- open files ---- */
+
+struct live_file *live_file_ref(struct live_file *f)
+{
+	(void)atomic_fetch_add(&f->refs, 1);
+	return f;
+}
+
+void live_file_unref(struct live_file *f)
+{
+	if (f && atomic_fetch_sub(&f->refs, 1) == 1) {
+		file_close(f->f);
+		mem_free(f);
+	}
+}
+
+void live_file_cleanup(struct live_file **f)
+{
+	live_file_unref(*f);
+}
+
+void live_close_file(struct jsonl *js, struct live *l)
+{
+	if (!l->file)
+		return;
+	live_file_unref(l->file);
+	l->file = NULL;
+	js->n_files--;
+}
+
+/* Close files that were not used for longest; those of the overlay only if
+ * nothing else is left, since their errors are wanted at the checkpoint. */
+static void close_some(struct jsonl *js, const struct live *keep)
+{
+	for (int dirty_too = 0; dirty_too < 2; dirty_too++) {
+		struct live *l = js->oldest;
+
+		while (l && js->n_files >= js->store.limits.open_files) {
+			if (l != keep && (dirty_too || !l->is_dirty))
+				live_close_file(js, l);
+			l = l->newer;
+		}
+	}
+}
+
+int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
+		   struct weft_error *err)
+{
+	struct live_file *f = mem_zero(1, sizeof(*f));
+	char path[PATH_BYTES];
+	int r;
+
+	if (!f)
+		return fail_no_memory(err);
+	atomic_init(&f->refs, 1);
+	r = path_session(js, &l->id, path, err);
+	if (r == WEFT_OK) {
+		r = file_open(js->fs, path, flags, &f->f);
+		if (r < 0)
+			r = r == -ENOENT ?
+				    fail(err, WEFT_NOT_FOUND,
+					 "%s is missing: restore it, or run "
+					 "'weft reindex'",
+					 path) :
+				    fail_errno(err, -r, "open %s", path);
+	}
+	if (r < 0) {
+		mem_free(f);
+		return r;
+	}
+	lock(js);
+	live_close_file(js, l);
+	close_some(js, l);
+	l->file = f;
+	js->n_files++;
+	unlock(js);
+	return WEFT_OK;
+}
+
+/* ---- the table ---- */
+
+static uint64_t hash_id(const struct weft_id *id)
+{
+	return get_le64(id->b + 8) * UINT64_C(0x9e3779b97f4a7c15) ^
+	       get_le64(id->b);
+}
+
+struct live *live_find(struct jsonl *js, const struct weft_id *id)
+{
+	struct table_node *n = table_first(&js->sessions, hash_id(id));
+
+	for (; n; n = table_next(n)) {
+		struct live *l = TABLE_ENTRY(n, struct live, node);
+
+		if (id_eq(&l->id, id))
+			return l;
+	}
+	return NULL;
+}
+
+static void unlink_use(struct jsonl *js, struct live *l)
+{
+	if (l->newer)
+		l->newer->older = l->older;
+	else if (js->newest == l)
+		js->newest = l->older;
+	if (l->older)
+		l->older->newer = l->newer;
+	else if (js->oldest == l)
+		js->oldest = l->newer;
+	l->newer = l->older = NULL;
+}
+
+void live_use(struct jsonl *js, struct live *l)
+{
+	l->used_ms = clock_mono_us() / 1000;
+	if (js->newest == l)
+		return;
+	unlink_use(js, l);
+	l->older = js->newest;
+	if (js->newest)
+		js->newest->newer = l;
+	js->newest = l;
+	if (!js->oldest)
+		js->oldest = l;
+}
+
+static void live_free(struct live *l)
+{
+	live_file_unref(l->file);
+	record_own_done(&l->own);
+	ops_free(l->ops);
+	mem_free(l->hides);
+	mem_free(l);
+}
+
+/* Needs W+M. */
+static void remove_live(struct jsonl *js, struct live *l)
+{
+	if (l->is_dirty)
+		js->n_dirty--;
+	if (l->file)
+		js->n_files--;
+	table_remove(&js->sessions, &l->node);
+	unlink_use(js, l);
+	js->drops++;
+	live_free(l);
+}
+
+void live_drop(struct jsonl *js, struct live *l)
+{
+	lock(js);
+	remove_live(js, l);
+	unlock(js);
+}
+
+static struct live *live_new(const struct weft_id *id)
+{
+	struct live *l = mem_zero(1, sizeof(*l));
+
+	if (l) {
+		l->id = *id;
+		l->gen = 1;
+	}
+	return l;
+}
+
+/* Frees it on failure. */
+static int live_insert(struct jsonl *js, struct live *l, struct weft_error *err)
+{
+	lock(js);
+	if (table_add(&js->sessions, &l->node, hash_id(&l->id)) < 0) {
+		if (l->file)
+			js->n_files--;
+		unlock(js);
+		live_free(l);
+		return fail_no_memory(err);
+	}
+	live_use(js, l);
+	if (l->is_dirty)
+		js->n_dirty++;
+	unlock(js);
+	return WEFT_OK;
+}
+
+int live_add(struct jsonl *js, const struct weft_id *id, struct live **ret,
+	     struct weft_error *err)
+{
+	struct live *l = live_new(id);
+	int r = l ? live_insert(js, l, err) : fail_no_memory(err);
+
+	if (r == WEFT_OK)
+		*ret = l;
+	return r;
+}
+
+void live_mark_dirty(struct jsonl *js, struct live *l)
+{
+	lock(js);
+	if (!l->is_dirty) {
+		l->is_dirty = true;
+		js->n_dirty++;
+	}
+	unlock(js);
+}
+
+int live_set(struct jsonl *js, struct live *l, const struct session_rec *rec,
+	     uint64_t lsn, struct weft_error *err)
+{
+	int r;
+
+	lock(js);
+	r = record_own_update(&l->own, rec, err);
+	if (r == WEFT_OK) {
+		l->lsn = u64_max(l->lsn, lsn);
+		if (!l->is_dirty) {
+			l->is_dirty = true;
+			js->n_dirty++;
+		}
+		live_use(js, l);
+	}
+	unlock(js);
+	return r;
+}
+
+int live_hide(struct jsonl *js, struct live *l, const struct store_hide *h,
+	      struct weft_error *err)
+{
+	struct store_hide *v;
+
+	for (size_t i = 0; i < l->n_hides; i++) {
+		if (l->hides[i].target != h->target)
+			continue;
+		lock(js);
+		if (h->by > l->hides[i].by)
+			l->hides[i] = *h;
+		unlock(js);
+		return WEFT_OK;
+	}
+	v = mem_alloc((l->n_hides + 1) * sizeof(*v));
+	if (!v)
+		return fail_no_memory(err);
+	lock(js);
+	if (l->n_hides)
+		memcpy(v, l->hides, l->n_hides * sizeof(*v));
+	v[l->n_hides++] = *h;
+	mem_free(l->hides);
+	l->hides = v;
+	unlock(js);
+	return WEFT_OK;
+}
+
+/* ---- loading ---- */
+
+struct refolding {
+	struct jsonl *js;
+	struct live *l;
+};
+
+static int effect_on_overlay(void *ctx, const struct store_op *op)
+{
+	struct refolding *g = ctx;
+
+	if (op->kind == OP_NAME)
+		return name_set(g->js, op->u.name, g->js->mine | 1, NULL);
+	if (op->kind == OP_HIDE)
+		return live_hide(g->js, g->l, op->u.hide, NULL);
+	return WEFT_OK;
+}
+
+/* What the descendants of `rec` have spent. */
+static struct totals spent_below(const struct session_rec *rec)
+{
+	struct totals t = rec->total;
+
+	t.input_tokens -= rec->own.input_tokens;
+	t.output_tokens -= rec->own.output_tokens;
+	t.cache_read_tokens -= rec->own.cache_read_tokens;
+	t.cache_write_tokens -= rec->own.cache_write_tokens;
+	t.cost_nano -= rec->own.cost_nano;
+	t.unpriced -= rec->own.unpriced;
+	return t;
+}
+
+/*
+ * Read the session's file from its first line.  What its descendants spent is
+ * not in it, and is kept.
+ */
+static int refold(struct jsonl *js, struct live *l, bool listed,
+		  struct weft_error *err)
+{
+	struct refolding g = { js, l };
+	struct fold fold = { .effect = effect_on_overlay, .ctx = &g };
+	struct totals below = spent_below(&l->own.rec);
+	struct session_rec rec;
+	int r = fold_file(js, &l->id, l->file->f, &fold, err);
+
+	if (r == WEFT_OK) {
+		rec = fold.own.rec;
+		totals_add(&rec.total, &below);
+		/* A number that was given out is not given out again. */
+		rec.head_seq = u64_max(rec.head_seq, l->own.rec.head_seq);
+		lock(js);
+		r = record_own_update(&l->own, &rec, err);
+		l->lsn = u64_max(l->lsn, js->mine | 1);
+		l->gen = fold.gen;
+		l->end = fold.end;
+		l->irregular = fold.irregular;
+		l->torn = fold.torn;
+		if (!l->is_dirty && listed)
+			js->n_dirty++;
+		l->is_dirty = true;
+		atomic_store(&l->file->verified, 0);
+		unlock(js);
+		ops_free(l->ops);
+		l->ops = NULL;
+	}
+	fold_done(&fold);
+	return r;
+}
+
+/* Throw away one that is in no table yet. */
+static void discard(struct jsonl *js, struct live *l)
+{
+	lock(js);
+	if (l->file)
+		js->n_files--;
+	unlock(js);
+	live_free(l);
+}
+
+/* Readers look at the table too: it gets sessions that are complete. */
+static int load_row(struct jsonl *js, const struct weft_id *id,
+		    struct live **ret, struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena a;
+	struct catalog_row row;
+	struct live *l;
+	int r;
+
+	arena_init(&a, 0);
+	(void)pthread_rwlock_rdlock(&js->catalog_lock);
+	r = catalog_get(js->catalog, id, &a, &row, err);
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	if (r < 0)
+		return r;
+	l = live_new(id);
+	if (!l)
+		return fail_no_memory(err);
+	l->lsn = row.lsn;
+	l->gen = row.gen;
+	l->end = row.end;
+	l->irregular = row.irregular != 0;
+	r = record_own_update(&l->own, &row.rec, err);
+	if (r < 0) {
+		discard(js, l);
+		return r;
+	}
+	r = live_insert(js, l, err);
+	if (r == WEFT_OK)
+		*ret = l;
+	return r;
+}
+
+/* A session that no catalogue knows may still have a file. */
+static int load_file(struct jsonl *js, const struct weft_id *id,
+		     struct live **ret, struct weft_error *err)
+{
+	struct live *l = live_new(id);
+	char text[WEFT_ID_CHARS + 1];
+	struct weft_error e;
+	int r;
+
+	if (!l)
+		return fail_no_memory(err);
+	r = live_open_file(js, l, js->read_only ? FILE_READ : FILE_WRITE, &e);
+	if (r == WEFT_OK)
+		r = refold(js, l, false, &e);
+	if (r == WEFT_OK) {
+		r = live_insert(js, l, err);
+		if (r == WEFT_OK)
+			*ret = l;
+		return r;
+	}
+	discard(js, l);
+	if (r == WEFT_NOT_FOUND) {
+		id_format(id, text);
+		return fail(err, WEFT_NOT_FOUND, "there is no session %s",
+			    text);
+	}
+	if (err)
+		*err = e;
+	return r;
+}
+
+int live_load(struct jsonl *js, const struct weft_id *id, struct live **ret,
+	      struct weft_error *err)
+{
+	struct weft_error e;
+	int r;
+
+	lock(js);
+	*ret = live_find(js, id);
+	if (*ret)
+		live_use(js, *ret);
+	unlock(js);
+	if (*ret)
+		return WEFT_OK;
+	r = load_row(js, id, ret, &e);
+	if (r == WEFT_NOT_FOUND || r == WEFT_CORRUPT)
+		return load_file(js, id, ret, err);
+	if (r < 0 && err)
+		*err = e;
+	return r;
+}
+
+int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
+{
+	struct file_stat st = { 0 };
+	int r;
+
+	if (l->checked == js->write_no && l->file)
+		return WEFT_OK;
+	r = l->file ? file_stat(l->file->f, &st) : -1;
+	if (r < 0 || st.links == 0) {
+		r = live_open_file(js, l,
+				   js->read_only ? FILE_READ : FILE_WRITE, err);
+		if (r < 0)
+			return r;
+		r = file_stat(l->file->f, &st);
+		if (r < 0)
+			return fail_errno(err, -r, "look at a session's file");
+	}
+	if (st.size != l->end) {
+		r = refold(js, l, true, err);
+		if (r < 0)
+			return r;
+	}
+	l->checked = js->write_no;
+	return WEFT_OK;
+}
+
+/* ---- letting go ---- */
+
+uint64_t live_evict(struct jsonl *js, uint64_t idle_ms)
+{
+	int64_t now = clock_mono_us() / 1000;
+	uint64_t dropped = 0;
+	struct live *l;
+
+	lock(js);
+	l = js->oldest;
+	while (l) {
+		struct live *next = l->newer;
+		bool idle = idle_ms && now - l->used_ms >= (int64_t)idle_ms;
+		bool many = js->sessions.n > js->store.limits.active_sessions;
+
+		if (!idle && !many)
+			break;
+		if (!l->is_dirty) {
+			remove_live(js, l);
+			dropped++;
+		}
+		l = next;
+	}
+	unlock(js);
+	return dropped;
+}
+
+static void drop_name(void *ctx, struct table_node *node)
+{
+	struct live_name *n = TABLE_ENTRY(node, struct live_name, node);
+	struct jsonl *js = ctx;
+
+	table_remove(&js->names, node);
+	mem_free(n);
+}
+
+void live_drop_all(struct jsonl *js)
+{
+	lock(js);
+	while (js->oldest)
+		remove_live(js, js->oldest);
+	table_each(&js->names, drop_name, js);
+	unlock(js);
+}
+
+struct pruning {
+	struct jsonl *js;
+	uint64_t ckpt;
+};
+
+static void prune_name(void *ctx, struct table_node *node)
+{
+	struct live_name *n = TABLE_ENTRY(node, struct live_name, node);
+	struct pruning *p = ctx;
+
+	if ((n->lsn & ~UINT64_C(1)) <= p->ckpt)
+		drop_name(p->js, node);
+}
+
+void live_prune(struct jsonl *js, uint64_t ckpt)
+{
+	struct pruning p = { js, ckpt };
+
+	lock(js);
+	for (struct live *l = js->oldest; l; l = l->newer) {
+		/* An odd position is that of a file read again. */
+		if (!l->is_dirty || (l->lsn & ~UINT64_C(1)) > ckpt)
+			continue;
+		l->is_dirty = false;
+		l->created = false;
+		js->n_dirty--;
+		mem_free(l->hides);
+		l->hides = NULL;
+		l->n_hides = 0;
+	}
+	table_each(&js->names, prune_name, &p);
+	js->drops++;
+	unlock(js);
+}
+
+/* ---- names ---- */
+
+static struct live_name *find_name(struct jsonl *js, struct weft_str name,
+				   uint64_t kind)
+{
+	uint64_t hash = hash_bytes(name.ptr, name.len) + (kind == 0);
+	struct table_node *node = table_first(&js->names, hash);
+
+	for (; node; node = table_next(node)) {
+		struct live_name *n = TABLE_ENTRY(node, struct live_name, node);
+
+		if (str_eq(n->name, name) && (n->kind == 0) == (kind == 0))
+			return n;
+	}
+	return NULL;
+}
+
+struct live_name *name_find(struct jsonl *js, struct weft_str name)
+{
+	return find_name(js, name, NAME_KEY);
+}
+
+struct live_name *name_find_op(struct jsonl *js, struct weft_str op)
+{
+	return find_name(js, op, 0);
+}
+
+static int add_name(struct jsonl *js, const struct live_name *from,
+		    struct weft_error *err)
+{
+	struct live_name *n = find_name(js, from->name, from->kind);
+	char *text;
+
+	if (n) {
+		if (from->ver > n->ver) {
+			n->session = from->session;
+			n->ver = from->ver;
+			n->kind = from->kind;
+			n->lsn = from->lsn;
+		}
+		return WEFT_OK;
+	}
+	n = mem_alloc(sizeof(*n) + from->name.len);
+	if (!n)
+		return fail_no_memory(err);
+	*n = *from;
+	text = (char *)(n + 1);
+	memcpy(text, from->name.ptr, from->name.len);
+	n->name.ptr = text;
+	if (table_add(&js->names, &n->node,
+		      hash_bytes(text, n->name.len) + (n->kind == 0)) < 0) {
+		mem_free(n);
+		return fail_no_memory(err);
+	}
+	return WEFT_OK;
+}
+
+int name_set(struct jsonl *js, const struct name_rec *name, uint64_t lsn,
+	     struct weft_error *err)
+{
+	struct live_name n = {
+		.name = name->name,
+		.session = name->session,
+		.ver = name->ver,
+		.kind = name->kind ? name->kind : NAME_ALIAS,
+		.lsn = lsn,
+	};
+	int r;
+
+	lock(js);
+	r = add_name(js, &n, err);
+	unlock(js);
+	return r;
+}
+
+int name_set_op(struct jsonl *js, struct weft_str op,
+		const struct weft_id *session, uint64_t lsn,
+		struct weft_error *err)
+{
+	struct live_name n = {
+		.name = op, .session = *session, .ver = 1, .lsn = lsn
+	};
+	int r;
+
+	lock(js);
+	r = add_name(js, &n, err);
+	unlock(js);
+	return r;
+}

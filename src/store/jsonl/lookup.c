@@ -1,0 +1,257 @@
+/* lookup.c - what is in the overlay goes over what is in the catalogue. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "store/jsonl/jsonl.h"
+#include "store/match.h"
+
+static void lock(struct jsonl *js)
+{
+	(void)pthread_mutex_lock(&js->mutex);
+}
+
+static void unlock(struct jsonl *js)
+{
+	(void)pthread_mutex_unlock(&js->mutex);
+}
+
+/* ---- names ---- */
+
+int lookup_name(struct jsonl *js, struct weft_str name, struct arena *a,
+		struct name_rec *ret, struct weft_error *err)
+{
+	struct name_rec hit = { .name = name };
+	struct catalog_name row;
+	struct live_name *n;
+	int r;
+
+	lock(js);
+	n = name_find(js, name);
+	if (n) {
+		hit.session = n->session;
+		hit.ver = n->ver;
+		hit.kind = n->kind;
+	}
+	unlock(js);
+	if (!n) {
+		(void)pthread_rwlock_rdlock(&js->catalog_lock);
+		r = catalog_get_name(js->catalog, name, a, &row, err);
+		(void)pthread_rwlock_unlock(&js->catalog_lock);
+		if (r < 0 && r != WEFT_NOT_FOUND)
+			return r;
+		if (r == WEFT_OK)
+			hit = row.name;
+	}
+	hit.name = arena_str(a, name);
+	if (!hit.name.ptr)
+		return arena_error(a, err);
+	*ret = hit;
+	return WEFT_OK;
+}
+
+struct gathering {
+	struct arena *a;
+	const struct weft_id *session;
+	struct name_rec *v;
+	size_t n, room;
+	bool failed;
+};
+
+static void gather(struct gathering *g, const struct name_rec *name)
+{
+	if (g->n == g->room) {
+		size_t room = g->room ? g->room * 2 : 8;
+		struct name_rec *v = ARENA_ARRAY(g->a, struct name_rec, room);
+
+		if (!v) {
+			g->failed = true;
+			return;
+		}
+		if (g->n)
+			memcpy(v, g->v, g->n * sizeof(*v));
+		g->v = v;
+		g->room = room;
+	}
+	g->v[g->n] = *name;
+	g->v[g->n].name = arena_str(g->a, name->name);
+	g->failed = g->failed || !g->v[g->n].name.ptr;
+	g->n++;
+}
+
+static void gather_live(void *ctx, struct table_node *node)
+{
+	struct live_name *n = TABLE_ENTRY(node, struct live_name, node);
+	struct gathering *g = ctx;
+
+	if (n->kind && id_eq(&n->session, g->session))
+		gather(g, &(struct name_rec){ n->name, n->session, n->ver,
+					      n->kind });
+}
+
+static int by_kind(const void *x, const void *y)
+{
+	return match_name_order(x, y);
+}
+
+int lookup_names_of(struct jsonl *js, const struct weft_id *id, struct arena *a,
+		    struct name_rec **ret, size_t *ret_n,
+		    struct weft_error *err)
+{
+	struct gathering g = { .a = a, .session = id };
+	struct catalog_name *rows;
+	size_t n_rows;
+	int r;
+
+	(void)pthread_rwlock_rdlock(&js->catalog_lock);
+	r = catalog_names_of(js->catalog, id, a, &rows, &n_rows, err);
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	if (r < 0)
+		return r;
+	lock(js);
+	for (size_t i = 0; i < n_rows; i++) {
+		if (!name_find(js, rows[i].name.name))
+			gather(&g, &rows[i].name);
+	}
+	table_each(&js->names, gather_live, &g);
+	unlock(js);
+	if (g.failed)
+		return arena_error(a, err);
+	if (g.n)
+		qsort(g.v, g.n, sizeof(*g.v), by_kind);
+	*ret = g.v;
+	*ret_n = g.n;
+	return WEFT_OK;
+}
+
+/* ---- hidden events ---- */
+
+static int by_target(const void *x, const void *y)
+{
+	const struct store_hide *a = x, *b = y;
+
+	return a->target < b->target ? -1 : a->target > b->target;
+}
+
+/* Put the overlay's marks over the catalogue's. */
+static size_t merge_hides(struct store_hide *v, size_t n, const struct live *l,
+			  uint64_t first, uint64_t last)
+{
+	for (size_t i = 0; i < l->n_hides; i++) {
+		const struct store_hide *h = &l->hides[i];
+		size_t k = 0;
+
+		if (h->target < first || h->target > last)
+			continue;
+		while (k < n && v[k].target != h->target)
+			k++;
+		if (k == n || h->by > v[k].by)
+			v[k] = *h;
+		n += k == n;
+	}
+	return n;
+}
+
+int lookup_hidden(struct jsonl *js, const struct weft_id *id, uint64_t first,
+		  uint64_t last, struct arena *a, uint64_t **ret, size_t *ret_n,
+		  struct weft_error *err)
+{
+	struct store_hide *rows, *v = NULL;
+	uint64_t *out;
+	size_t n, n_out = 0;
+	struct live *l;
+	int r;
+
+	(void)pthread_rwlock_rdlock(&js->catalog_lock);
+	r = catalog_hidden(js->catalog, id, first, last, a, &rows, &n, err);
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	if (r < 0)
+		return r;
+	lock(js);
+	l = live_find(js, id);
+	v = ARENA_ARRAY(a, struct store_hide, n + (l ? l->n_hides : 0) + 1);
+	if (v && n)
+		memcpy(v, rows, n * sizeof(*v));
+	if (v && l)
+		n = merge_hides(v, n, l, first, last);
+	unlock(js);
+	out = v ? ARENA_ARRAY(a, uint64_t, n + 1) : NULL;
+	if (!out)
+		return arena_error(a, err);
+	qsort(v, n, sizeof(*v), by_target);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].hidden)
+			out[n_out++] = v[i].target;
+	}
+	*ret = out;
+	*ret_n = n_out;
+	return WEFT_OK;
+}
+
+/* ---- where the lines are ---- */
+
+/* What memory has, if its file is as we know it. */
+static bool source_from_memory(struct jsonl *js, const struct weft_id *id,
+			       struct page_source *ret)
+{
+	struct file_stat st;
+	struct live *l;
+	bool good;
+
+	lock(js);
+	l = live_find(js, id);
+	good = l && l->file && !id_is_zero(&l->own.rec.id);
+	if (good) {
+		live_use(js, l);
+		*ret = (struct page_source){
+			.session = *id,
+			.file = live_file_ref(l->file),
+			.end = l->end,
+			.fork_seq = l->own.rec.fork_seq,
+			.irregular = l->irregular,
+		};
+	}
+	unlock(js);
+	if (!good)
+		return false;
+	/* A longer file is being written to right now: `end` is what counts. */
+	if (file_stat(ret->file->f, &st) < 0 || st.links == 0 ||
+	    st.size < ret->end) {
+		live_file_unref(ret->file);
+		return false;
+	}
+	return true;
+}
+
+/* Load it, open its file, and read that again if somebody has edited it. */
+static int source_again(struct jsonl *js, const struct weft_id *id,
+			struct page_source *ret, struct weft_error *err)
+{
+	struct live *l;
+	int r;
+
+	(void)pthread_mutex_lock(&js->writer);
+	js->write_no++;
+	r = live_load(js, id, &l, err);
+	if (r == WEFT_OK)
+		r = live_check_file(js, l, err);
+	if (r == WEFT_OK)
+		*ret = (struct page_source){
+			.session = *id,
+			.file = live_file_ref(l->file),
+			.end = l->end,
+			.fork_seq = l->own.rec.fork_seq,
+			.irregular = l->irregular,
+		};
+	(void)live_evict(js, 0);
+	(void)pthread_mutex_unlock(&js->writer);
+	return r;
+}
+
+int lookup_source(struct jsonl *js, const struct weft_id *id,
+		  struct page_source *ret, struct weft_error *err)
+{
+	if (source_from_memory(js, id, ret))
+		return WEFT_OK;
+	return source_again(js, id, ret, err);
+}

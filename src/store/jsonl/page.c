@@ -1,0 +1,516 @@
+/*
+ * page.c - some lines of a session's file, found by their numbers.
+ *
+ * DESIGN: numbers rise through the file, so the place of a number is found by
+ * halving: look at any place, go to the next line start, read its number.  No
+ * index is kept.  Reading backwards takes pieces from the end and reads each
+ * piece forwards.  A file whose numbers do not rise is read whole (index.h).
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/event.h"
+#include "store/jsonl/index.h"
+#include "store/jsonl/jsonl.h"
+
+#define PIECE_BYTES     KIB(64)
+#define PAGE_BYTES      MIB(16)
+#define PROBE_BYTES     KIB(4)
+#define HALVE_UNTIL     KIB(32)
+#define FIRST_PIECE_MAX KIB(256)
+
+static const char line_start[] = "\n{\"seq\":";
+
+struct reading {
+	const struct page_source *src;
+	const struct event_range *range;
+	struct arena *arena;
+	struct event_page *page;
+	size_t room;      /* of page->v */
+	size_t max;       /* events */
+	size_t max_bytes; /* of all lines together */
+	size_t bytes;
+	uint64_t before;    /* the number of the line before */
+	uint64_t group;     /* the first number of the group it is in */
+	uint32_t more;      /* lines to come of that group */
+	uint64_t torn_from; /* first number of a group that is not whole */
+	bool full;
+	bool out_of_order;
+	struct weft_error *err;
+};
+
+/* ---- one event ---- */
+
+static bool is_wanted(const struct reading *g, const struct store_event *e)
+{
+	if (e->last < g->range->first || e->seq > g->range->last)
+		return false;
+	if (e->state == STATE_DAMAGED || e->state == STATE_GONE)
+		return true;
+	return g->range->types == 0 || (g->range->types >> e->type & 1);
+}
+
+static int push(struct reading *g, const struct store_event *e)
+{
+	struct event_page *p = g->page;
+
+	if (p->n == g->room) {
+		size_t room = g->room ? g->room * 2 : 64;
+		struct store_event *v =
+			arena_alloc(g->arena, room * sizeof(*v));
+
+		if (!v)
+			return arena_error(g->arena, g->err);
+		if (p->n)
+			memcpy(v, p->v, p->n * sizeof(*v));
+		p->v = v;
+		g->room = room;
+	}
+	p->v[p->n++] = *e;
+	return WEFT_OK;
+}
+
+/* Read a line in its turn, with the numbers that are missing before it. */
+static int take_line(struct reading *g, struct weft_str text, bool again)
+{
+	struct store_event e;
+	int r = WEFT_OK;
+
+	if (again)
+		event_read_again(&g->src->session, text, g->arena, &e);
+	else
+		event_read(&g->src->session, text, g->arena, &e);
+	if (e.seq == 0) {
+		uint64_t seq = event_peek_seq(text);
+
+		e.seq = seq > g->before ? seq : g->before + 1;
+		e.last = e.seq;
+	}
+	if (e.seq <= g->before) {
+		g->out_of_order = true;
+		return WEFT_OK;
+	}
+	if (e.seq > g->before + 1) {
+		struct store_event gap = {
+			.session = g->src->session,
+			.seq = g->before + 1,
+			.last = e.seq - 1,
+			.state = STATE_DAMAGED,
+		};
+
+		if (is_wanted(g, &gap))
+			r = push(g, &gap);
+	}
+	if (g->more == 0)
+		g->group = e.seq;
+	g->more = e.more;
+	g->before = e.last;
+	if (r == WEFT_OK && is_wanted(g, &e)) {
+		g->bytes += text.len;
+		r = push(g, &e);
+	}
+	return r;
+}
+
+/* Read the lines of a piece of the file that begins and ends with a line. */
+static int take_piece(struct reading *g, struct weft_str piece, uint64_t at,
+		      bool stop_when_full)
+{
+	uint64_t verified = atomic_load(&g->src->file->verified);
+	bool all_ok = at <= verified;
+	size_t pos = 0;
+
+	while (pos < piece.len && !g->out_of_order) {
+		char *nl = memchr(piece.ptr + pos, '\n', piece.len - pos);
+		size_t end = nl ? (size_t)(nl - piece.ptr) : piece.len;
+		struct weft_str text = { piece.ptr + pos, end - pos };
+		size_t n = g->page->n;
+		bool again = at + end < verified;
+		int r;
+
+		if (stop_when_full &&
+		    (n >= g->max || g->before >= g->range->last ||
+		     (n > 0 && g->bytes >= g->max_bytes))) {
+			g->full = true;
+			break;
+		}
+		pos = end + 1;
+		if (text.len == 0 || (text.len == 1 && text.ptr[0] == '\r'))
+			continue;
+		r = take_line(g, text, again);
+		if (r < 0)
+			return r;
+		if (g->page->n > n)
+			all_ok = all_ok &&
+				 g->page->v[g->page->n - 1].state == STATE_OK;
+		else
+			all_ok = all_ok && again;
+	}
+	if (at + pos >= g->src->end && g->more > 0)
+		g->torn_from = g->group;
+	/* Only lines that were looked at and found good need no second look. */
+	if (all_ok && at + pos > verified && g->range->types == 0)
+		atomic_store(&g->src->file->verified, at + pos);
+	return WEFT_OK;
+}
+
+/* ---- finding a place ---- */
+
+/* Where the line behind the file line begins. */
+static int first_line(struct reading *g, uint64_t *ret)
+{
+	char bytes[512];
+	ssize_t n = file_read(g->src->file->f, bytes, sizeof(bytes), 0);
+	struct file_line head;
+	char *nl;
+
+	if (n < 0)
+		return fail_errno(g->err, (int)-n, "read a session's file");
+	nl = memchr(bytes, '\n', (size_t)n);
+	*ret = 0;
+	if (nl &&
+	    file_line_read((struct weft_str){ bytes, (size_t)(nl - bytes) },
+			   &head))
+		*ret = (uint64_t)(nl - bytes) + 1;
+	return WEFT_OK;
+}
+
+/*
+ * The first line that starts behind `from` and before `to` and shows its
+ * number: 1 with its place and number, 0 if there is none.
+ */
+static int probe(struct reading *g, uint64_t from, uint64_t to,
+		 uint64_t *ret_at, uint64_t *ret_seq)
+{
+	const size_t n_start = sizeof(line_start) - 1;
+	char bytes[PROBE_BYTES + 32];
+
+	while (from < to) {
+		ssize_t n =
+			file_read(g->src->file->f, bytes, sizeof(bytes), from);
+		char *hit;
+		uint64_t at;
+
+		if (n < 0)
+			return fail_errno(g->err, (int)-n,
+					  "read a session's file");
+		hit = n > 0 ? memmem(bytes, (size_t)n, line_start, n_start) :
+			      NULL;
+		if (!hit || hit - bytes > (ssize_t)PROBE_BYTES) {
+			from += PROBE_BYTES;
+			continue;
+		}
+		at = from + (uint64_t)(hit - bytes) + 1;
+		if (at >= to)
+			return 0;
+		*ret_at = at;
+		*ret_seq = event_peek_seq((struct weft_str){
+			hit + 1, (size_t)(bytes + n - hit - 1) });
+		if (*ret_seq != 0)
+			return 1;
+		from = at;
+	}
+	return 0;
+}
+
+/*
+ * A line start at or before the line with number `seq`, and not far from it;
+ * *ret_before is the number of the line before it.
+ */
+static int find_place(struct reading *g, uint64_t seq, uint64_t *ret_at,
+		      uint64_t *ret_before)
+{
+	uint64_t low, high = g->src->end;
+	int r = first_line(g, &low);
+
+	*ret_before = g->src->fork_seq;
+	while (r == WEFT_OK && high - low > HALVE_UNTIL &&
+	       seq > *ret_before + 1) {
+		uint64_t mid = low + (high - low) / 2, at, found;
+
+		r = probe(g, mid, high, &at, &found);
+		if (r == 1 && found <= seq) {
+			low = at;
+			*ret_before = found - 1;
+		} else if (r >= 0) {
+			high = mid;
+		}
+		r = r < 0 ? r : WEFT_OK;
+	}
+	*ret_at = low;
+	return r;
+}
+
+/* ---- forwards ---- */
+
+/* Read a piece at `at` that ends with a whole line; longer if one line is. */
+static int read_piece(struct reading *g, uint64_t at, size_t want,
+		      struct weft_str *ret)
+{
+	uint64_t left = g->src->end - at;
+
+	for (;;) {
+		size_t n = (size_t)u64_min(want, left);
+		char *bytes = arena_alloc(g->arena, n);
+		ssize_t got;
+		char *nl;
+
+		if (!bytes)
+			return arena_error(g->arena, g->err);
+		got = file_read(g->src->file->f, bytes, n, at);
+		if (got < 0)
+			return fail_errno(g->err, (int)-got,
+					  "read a session's file");
+		nl = got > 0 ? memrchr(bytes, '\n', (size_t)got) : NULL;
+		if ((uint64_t)got >= left || (size_t)got < n) {
+			*ret = (struct weft_str){ bytes, (size_t)got };
+			return WEFT_OK;
+		}
+		if (nl) {
+			*ret = (struct weft_str){ bytes,
+						  (size_t)(nl - bytes) + 1 };
+			return WEFT_OK;
+		}
+		want *= 2;
+	}
+}
+
+static int read_forwards(struct reading *g)
+{
+	size_t want = (size_t)u64_min(FIRST_PIECE_MAX,
+				      u64_max(g->max * 1024, PIECE_BYTES));
+	uint64_t at;
+	int r = find_place(g, g->range->first, &at, &g->before);
+
+	while (r == WEFT_OK && at < g->src->end && !g->full &&
+	       !g->out_of_order) {
+		struct weft_str piece;
+
+		r = read_piece(g, at, want, &piece);
+		if (r < 0 || piece.len == 0)
+			break;
+		r = take_piece(g, piece, at, true);
+		at += piece.len;
+	}
+	g->page->done = !g->full || g->before >= g->range->last;
+	return r;
+}
+
+/* ---- backwards ---- */
+
+/*
+ * The piece of whole lines that ends at `end`: *ret_at is where it begins,
+ * *ret_before the number of the line before it.
+ */
+static int read_piece_before(struct reading *g, uint64_t first, uint64_t end,
+			     struct weft_str *ret, uint64_t *ret_at)
+{
+	size_t want = PIECE_BYTES;
+
+	for (;;) {
+		uint64_t from = end - u64_min(want, end - first);
+		size_t n = (size_t)(end - from), skip = 0;
+		char *bytes = arena_alloc(g->arena, n);
+		ssize_t got;
+
+		if (!bytes)
+			return arena_error(g->arena, g->err);
+		got = file_read(g->src->file->f, bytes, n, from);
+		if (got < 0)
+			return fail_errno(g->err, (int)-got,
+					  "read a session's file");
+		if ((size_t)got < n)
+			return fail(g->err, WEFT_BUSY,
+				    "a session's file was cut while it was "
+				    "read: try again");
+		if (from > first) {
+			/* Start at a line whose number can be seen. */
+			char *hit = memmem(bytes, n, line_start,
+					   sizeof(line_start) - 1);
+
+			skip = hit ? (size_t)(hit - bytes) + 1 : n;
+		}
+		if (skip < n) {
+			uint64_t seq = event_peek_seq(
+				(struct weft_str){ bytes + skip, n - skip });
+
+			g->before = from == first ? g->src->fork_seq : seq - 1;
+			g->more = 0;
+			*ret = (struct weft_str){ bytes + skip, n - skip };
+			*ret_at = from + skip;
+			return WEFT_OK;
+		}
+		want *= 2;
+	}
+}
+
+static void reverse(struct store_event *v, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		struct store_event e = v[i];
+
+		v[i] = v[n - 1 - i];
+		v[n - 1 - i] = e;
+	}
+}
+
+/* Cut a page that was read backwards to what was asked for. */
+static void cut_page(struct reading *g)
+{
+	struct event_page *p = g->page;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		bytes += p->v[i].bytes.len;
+		if (i >= g->max || (i > 0 && bytes > g->max_bytes)) {
+			p->n = i;
+			p->done = 0;
+			return;
+		}
+	}
+}
+
+/* Where to begin: behind the line with the last number asked for. */
+static int find_end(struct reading *g, uint64_t *ret)
+{
+	uint64_t before;
+
+	*ret = g->src->end;
+	if (g->range->last >= ID_SEQ_MAX)
+		return WEFT_OK;
+	/* A little too far is as good: what is not wanted is left out. */
+	int r = find_place(g, g->range->last + 1, ret, &before);
+
+	if (r == WEFT_OK) {
+		struct weft_str piece;
+
+		r = *ret < g->src->end ?
+			    read_piece(g, *ret, PIECE_BYTES, &piece) :
+			    1;
+		if (r == WEFT_OK)
+			*ret += piece.len;
+		r = r == 1 ? WEFT_OK : r;
+	}
+	return r;
+}
+
+static int read_backwards(struct reading *g)
+{
+	uint64_t first = 0, end = 0;
+	int r = first_line(g, &first);
+
+	if (r == WEFT_OK)
+		r = find_end(g, &end);
+	g->page->done = 1;
+	while (r == WEFT_OK && end > first) {
+		size_t n = g->page->n;
+		struct weft_str piece;
+		uint64_t at = first, lowest;
+
+		r = read_piece_before(g, first, end, &piece, &at);
+		if (r < 0)
+			break;
+		lowest = g->before;
+		r = take_piece(g, piece, at, false);
+		if (r < 0 || g->out_of_order)
+			break;
+		reverse(g->page->v + n, g->page->n - n);
+		end = at;
+		if (lowest < g->range->first)
+			break;
+		if (g->page->n >= g->max || g->bytes >= g->max_bytes) {
+			g->page->done = end <= first;
+			break;
+		}
+	}
+	cut_page(g);
+	return r;
+}
+
+/* ---- files that are out of order ---- */
+
+static int take_sorted(struct reading *g, const struct line_index *x)
+{
+	int r = WEFT_OK;
+
+	g->before = g->src->fork_seq;
+	for (size_t i = 0; i < x->n && r == WEFT_OK; i++) {
+		struct weft_str text;
+
+		if (x->v[i].seq <= g->before)
+			continue;
+		text = arena_str(g->arena, x->v[i].text);
+		if (!text.ptr)
+			return arena_error(g->arena, g->err);
+		r = take_line(g, text, false);
+	}
+	return r;
+}
+
+static int read_out_of_order(struct reading *g)
+{
+	CLEANUP(line_index_done) struct line_index x = { 0 };
+	int r = line_index_read(&x, &g->src->session, g->src->file->f,
+				g->src->end, g->err);
+
+	*g->page = (struct event_page){ .done = 1 };
+	g->room = 0;
+	g->bytes = 0;
+	g->more = 0;
+	if (r == WEFT_OK)
+		r = take_sorted(g, &x);
+	if (r == WEFT_OK && g->range->backwards)
+		reverse(g->page->v, g->page->n);
+	cut_page(g);
+	return r;
+}
+
+/* A group at the end of a file that is not whole is not there at all. */
+static void drop_torn_group(struct reading *g)
+{
+	struct event_page *p = g->page;
+	size_t kept = 0;
+
+	if (g->torn_from == 0)
+		return;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->v[i].seq < g->torn_from)
+			p->v[kept++] = p->v[i];
+	}
+	p->n = kept;
+}
+
+int page_read(const struct page_source *src, const struct event_range *r,
+	      uint64_t max_events, struct arena *a, struct event_page *ret,
+	      struct weft_error *err)
+{
+	struct event_page page = { 0 };
+	struct reading g = {
+		.src = src,
+		.range = r,
+		.arena = a,
+		.page = &page,
+		.max = r->max_events && r->max_events < max_events ?
+			       r->max_events :
+			       (size_t)max_events,
+		.max_bytes = r->max_bytes ? r->max_bytes : PAGE_BYTES,
+		.out_of_order = src->irregular,
+		.err = err,
+	};
+	int status = WEFT_OK;
+
+	if (r->first > r->last) {
+		ret->v = NULL;
+		ret->n = 0;
+		ret->done = 1;
+		return WEFT_OK;
+	}
+	if (!g.out_of_order)
+		status = r->backwards ? read_backwards(&g) : read_forwards(&g);
+	if (status == WEFT_OK && g.out_of_order)
+		status = read_out_of_order(&g);
+	if (status == WEFT_OK) {
+		drop_torn_group(&g);
+		*ret = page;
+	}
+	return status;
+}

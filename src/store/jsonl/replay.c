@@ -1,0 +1,254 @@
+/*
+ * replay.c - lines of the log into their files.
+ *
+ * DESIGN: apply_frame writes what was just flushed into files that were looked
+ * at before the batch was planned: one write a session.  replay_record is for
+ * frames found in the log, when nothing is known of the files: somebody may
+ * have edited, replaced or removed them since.  It always writes, also what
+ * seems to be there: after a failed flush the page cache shows bytes that the
+ * disk does not have.  It never writes over a whole line of somebody else's.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/event.h"
+#include "store/jsonl/jsonl.h"
+
+/* ---- replay ---- */
+
+/* Lines whose file is gone are kept where a person can find them. */
+static int set_aside(struct jsonl *js, const struct frame_record *r,
+		     struct weft_error *err)
+{
+	char path[PATH_BYTES], name[80], id[WEFT_ID_CHARS + 1];
+	CLEANUP(file_cleanup) struct file *f = NULL;
+	ssize_t n;
+	int status;
+
+	id_format(&r->session, id);
+	(void)snprintf(name, sizeof(name), "damaged/%s.%llu.lines", id,
+		       (unsigned long long)r->seq);
+	status = path_join(path, js->dir, name, err);
+	if (status < 0)
+		return status;
+	status = file_open(js->fs, path, FILE_WRITE | FILE_CREATE, &f);
+	if (status < 0)
+		return fail_errno(err, -status, "create %s", path);
+	n = file_write(f, r->bytes.ptr, r->bytes.len, 0);
+	status = n < 0 ? (int)n : file_sync(f);
+	return status < 0 ? fail_errno(err, -status, "write %s", path) :
+			    WEFT_OK;
+}
+
+static int open_for_replay(struct jsonl *js, const struct frame_record *r,
+			   struct file **ret, struct weft_error *err)
+{
+	char path[PATH_BYTES];
+	int status = path_session(js, &r->session, path, err);
+
+	*ret = NULL;
+	if (status < 0)
+		return status;
+	status = file_open(js->fs, path, FILE_WRITE, ret);
+	if (status == -ENOENT && r->offset > 0)
+		return set_aside(js, r, err);
+	if (status == -ENOENT) {
+		status = path_make_dirs(js, &r->session, err);
+		if (status < 0)
+			return status;
+		status = file_open(js->fs, path, FILE_WRITE | FILE_CREATE, ret);
+	}
+	return status < 0 ? fail_errno(err, -status, "open %s", path) : WEFT_OK;
+}
+
+static uint64_t gen_of(struct file *f, uint64_t otherwise)
+{
+	char bytes[512];
+	ssize_t n = file_read(f, bytes, sizeof(bytes), 0);
+	char *nl = n > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
+	struct file_line head;
+
+	if (!nl ||
+	    !file_line_read((struct weft_str){ bytes, (size_t)(nl - bytes) },
+			    &head))
+		return otherwise;
+	return head.gen;
+}
+
+/* Is there a whole, readable line in `there` that is not the one in `ours`? */
+static bool is_foreign(const struct weft_id *session, struct weft_str there,
+		       struct weft_str ours)
+{
+	struct arena a;
+	bool foreign = false;
+	size_t pos = 0;
+
+	arena_init(&a, 0);
+	while (pos < there.len && !foreign) {
+		char *nl = memchr(there.ptr + pos, '\n', there.len - pos);
+		struct weft_str line = { there.ptr + pos, 0 };
+		struct store_event e;
+
+		if (!nl)
+			break;
+		line.len = (size_t)(nl - line.ptr);
+		event_read(session, line, &a, &e);
+		foreign = e.state != STATE_DAMAGED &&
+			  (pos + line.len > ours.len ||
+			   memcmp(ours.ptr + pos, line.ptr, line.len) != 0);
+		pos += line.len + 1;
+	}
+	arena_done(&a);
+	return foreign;
+}
+
+/* Put the record's lines at the end, unless they stand in the file. */
+static int replay_at_end(struct file *f, uint64_t size,
+			 const struct frame_record *r, struct weft_error *err)
+{
+	CLEANUP(mem_cleanup) char *bytes = mem_alloc((size_t)size + 1);
+	struct weft_str lines = r->bytes;
+	ssize_t n;
+
+	if (!bytes)
+		return fail_no_memory(err);
+	n = file_read(f, bytes, (size_t)size, 0);
+	if (n < 0)
+		return fail_errno(err, (int)-n, "read a session's file");
+	while (lines.len > 0 && lines.ptr[0] == '\n')
+		lines = str_skip(lines, 1);
+	if (n > 0 && bytes[n - 1] != '\n') {
+		if (file_write(f, "\n", 1, (uint64_t)n) < 0)
+			return fail(err, WEFT_IO, "write a session's file");
+		bytes[n++] = '\n';
+	}
+	while (lines.len > 0) {
+		char *nl = memchr(lines.ptr, '\n', lines.len);
+		size_t len = nl ? (size_t)(nl - lines.ptr) + 1 : lines.len;
+		ssize_t w = 0;
+
+		if (!memmem(bytes, (size_t)n, lines.ptr, len)) {
+			w = file_write(f, lines.ptr, len, size);
+			size += len;
+		}
+		if (w < 0)
+			return fail_errno(err, (int)-w,
+					  "write a session's file");
+		lines = str_skip(lines, len);
+	}
+	return WEFT_OK;
+}
+
+int replay_into(struct file *f, const struct frame_record *r,
+		struct weft_error *err)
+{
+	CLEANUP(mem_cleanup) char *there = NULL;
+	struct file_stat st;
+	ssize_t n;
+	int status = file_stat(f, &st);
+
+	if (status < 0)
+		return fail_errno(err, -status, "look at a session's file");
+	/* Rewritten since: what is there was kept on purpose. */
+	if (r->gen < gen_of(f, r->gen))
+		return WEFT_OK;
+	there = mem_alloc(r->bytes.len + 1);
+	if (!there)
+		return fail_no_memory(err);
+	n = file_read(f, there, r->bytes.len, r->offset);
+	if (n < 0)
+		return fail_errno(err, (int)-n, "read a session's file");
+	if (st.size < r->offset ||
+	    is_foreign(&r->session, (struct weft_str){ there, (size_t)n },
+		       r->bytes))
+		return replay_at_end(f, st.size, r, err);
+	n = file_write(f, r->bytes.ptr, r->bytes.len, r->offset);
+	return n < 0 ? fail_errno(err, (int)-n, "write a session's file") :
+		       WEFT_OK;
+}
+
+int replay_record(struct jsonl *js, const struct frame_record *r,
+		  struct weft_error *err)
+{
+	CLEANUP(file_cleanup) struct file *f = NULL;
+	int status = open_for_replay(js, r, &f, err);
+
+	return status < 0 || !f ? status : replay_into(f, r, err);
+}
+
+int replay_frame(struct jsonl *js, const struct frame *f,
+		 struct weft_error *err)
+{
+	struct frame_record r;
+	size_t pos = 0;
+
+	while (frame_next(f, &pos, &r)) {
+		int status = replay_record(js, &r, err);
+
+		if (status < 0)
+			return status;
+	}
+	return WEFT_OK;
+}
+
+/* ---- apply ---- */
+
+/* Give up the space that was kept for this. */
+static void give_up_reserve(struct jsonl *js)
+{
+	char path[PATH_BYTES];
+
+	if (path_join(path, js->dir, "wal/reserve", NULL) == WEFT_OK)
+		(void)fs_unlink(js->fs, path);
+}
+
+static int apply_record(struct jsonl *js, const struct frame_record *r,
+			struct weft_error *err)
+{
+	struct live *l;
+	ssize_t n;
+
+	(void)pthread_mutex_lock(&js->mutex);
+	l = live_find(js, &r->session);
+	(void)pthread_mutex_unlock(&js->mutex);
+	if (!l)
+		return replay_record(js, r, err);
+	if (!l->file) {
+		int status;
+
+		status = r->offset == 0 ? path_make_dirs(js, &r->session, err) :
+					  WEFT_OK;
+		if (status == WEFT_OK)
+			status = live_open_file(
+				js, l,
+				FILE_WRITE | (r->offset == 0 ? FILE_CREATE : 0),
+				err);
+		if (status < 0)
+			return status;
+	}
+	n = file_write(l->file->f, r->bytes.ptr, r->bytes.len, r->offset);
+	return n < 0 ? fail_errno(err, (int)-n, "write a session's file") :
+		       WEFT_OK;
+}
+
+int apply_frame(struct jsonl *js, const struct frame *f, struct weft_error *err)
+{
+	bool gave_up = false;
+	struct frame_record rec;
+	size_t pos = 0;
+
+	while (frame_next(f, &pos, &rec)) {
+		int r = apply_record(js, &rec, err);
+
+		if (r == WEFT_NO_SPACE && !gave_up) {
+			gave_up = true;
+			give_up_reserve(js);
+			r = apply_record(js, &rec, err);
+		}
+		if (r < 0)
+			return r;
+	}
+	return WEFT_OK;
+}

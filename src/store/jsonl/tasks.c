@@ -1,0 +1,204 @@
+/* tasks.c - looking after a store. */
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "store/jsonl/blob.h"
+#include "store/jsonl/lines.h"
+#include "store/jsonl/verify.h"
+
+#define BLOB_AGE_MS (24 * 3600 * 1000LL)
+
+/* ---- blobs that nothing refers to ---- */
+
+struct used_blob {
+	struct table_node node;
+	unsigned char sha256[SHA256_BYTES];
+};
+
+struct blob_search {
+	struct jsonl *js;
+	struct table used;
+	struct weft_error *err;
+};
+
+static int is_used(void *ctx, const struct blob_ref *ref)
+{
+	struct blob_search *b = ctx;
+	struct table_node *n = table_first(&b->used, get_le64(ref->sha256));
+
+	for (; n; n = table_next(n)) {
+		struct used_blob *u = TABLE_ENTRY(n, struct used_blob, node);
+
+		if (memcmp(u->sha256, ref->sha256, SHA256_BYTES) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+static int note_used(struct blob_search *b, struct weft_str hex)
+{
+	struct blob_ref ref;
+	struct used_blob *u;
+
+	if (!hex_parse(hex, ref.sha256, SHA256_BYTES) || is_used(b, &ref))
+		return WEFT_OK;
+	u = mem_alloc(sizeof(*u));
+	if (!u)
+		return fail_no_memory(b->err);
+	memcpy(u->sha256, ref.sha256, SHA256_BYTES);
+	if (table_add(&b->used, &u->node, get_le64(u->sha256)) < 0) {
+		mem_free(u);
+		return fail_no_memory(b->err);
+	}
+	return WEFT_OK;
+}
+
+/* Every text that looks like a hash counts: better to keep one too many. */
+static int search_line(struct blob_search *b, struct weft_str line)
+{
+	static const char mark[] = "\"sha256\":\"";
+	const size_t n = sizeof(mark) - 1;
+	int r = WEFT_OK;
+
+	while (r == WEFT_OK) {
+		char *hit = memmem(line.ptr, line.len, mark, n);
+
+		if (!hit)
+			break;
+		line = str_skip(line, (size_t)(hit - line.ptr) + n);
+		if (line.len < (size_t)SHA256_BYTES * 2)
+			break;
+		r = note_used(b,
+			      (struct weft_str){ line.ptr, SHA256_BYTES * 2 });
+	}
+	return r;
+}
+
+static int search_session(void *ctx, const struct weft_id *id)
+{
+	struct blob_search *b = ctx;
+	CLEANUP(lines_done) struct lines in;
+	CLEANUP(live_file_cleanup) struct live_file *file = NULL;
+	struct page_source src;
+	struct line line;
+	int got, r = lookup_source(b->js, id, &src, b->err);
+
+	lines_init(&in, r < 0 ? NULL : src.file->f, 0, r < 0 ? 0 : src.end);
+	/* A file that cannot be read may refer to anything. */
+	if (r < 0)
+		return r;
+	file = src.file;
+	while ((got = lines_next(&in, &line)) == 1) {
+		r = search_line(b, line.text);
+		if (r < 0)
+			return r;
+	}
+	return got < 0 ? fail_errno(b->err, -got, "read a session's file") :
+			 WEFT_OK;
+}
+
+static void free_used(void *ctx, struct table_node *node)
+{
+	struct blob_search *b = ctx;
+
+	table_remove(&b->used, node);
+	mem_free(TABLE_ENTRY(node, struct used_blob, node));
+}
+
+/* The log is held, so that no commit refers to what is being removed. */
+static int collect_blobs(struct jsonl *js, struct store_report *report,
+			 struct weft_error *err)
+{
+	struct blob_search b = { .js = js, .err = err };
+	char dir[PATH_BYTES];
+	int r = refresh(js, err);
+
+	if (r == WEFT_OK)
+		r = path_each_session(js, search_session, &b, err);
+	if (r == WEFT_OK)
+		r = path_join(dir, js->dir, "blobs", err);
+	if (r == WEFT_OK)
+		r = enter(js, err);
+	if (r == WEFT_OK) {
+		r = blob_collect(js->fs, dir,
+				 clock_now_ms(js->clock) - BLOB_AGE_MS, is_used,
+				 &b, report, err);
+		leave(js);
+	}
+	table_each(&b.used, free_used, &b);
+	table_done(&b.used);
+	return r;
+}
+
+/* ---- the slot ---- */
+
+static int suspend(struct jsonl *js, struct store_report *report)
+{
+	(void)pthread_mutex_lock(&js->writer);
+	report->changed += live_evict(js, js->store.limits.idle_ms);
+	(void)pthread_mutex_unlock(&js->writer);
+	return WEFT_OK;
+}
+
+/* Tasks that change files wait for one another. */
+static int wait_for_turn(struct jsonl *js, struct weft_error *err)
+{
+	int64_t until =
+		clock_mono_us() + (int64_t)js->store.limits.busy_ms * 1000;
+	int r;
+
+	while ((r = checkpoint_lock(js, err)) == WEFT_BUSY &&
+	       clock_mono_us() < until)
+		fs_sleep_us(js->fs, 1000);
+	return r;
+}
+
+static int do_alone(struct jsonl *js, uint32_t task,
+		    struct store_report *report, struct weft_error *err)
+{
+	int r;
+
+	if (js->read_only)
+		return fail(err, WEFT_READ_ONLY, "%s is open for reading only",
+			    js->dir);
+	/* No live record of a file that is to be rewritten. */
+	if (task == TASK_REPAIR) {
+		r = checkpoint(js, 0, err);
+		if (r < 0)
+			return r;
+	}
+	r = wait_for_turn(js, err);
+	if (r < 0)
+		return r;
+	if (task == TASK_REPAIR)
+		r = repair_all(js, report, err);
+	else if (task == TASK_REINDEX)
+		r = reindex(js, report, err);
+	else
+		r = collect_blobs(js, report, err);
+	checkpoint_unlock(js);
+	return r;
+}
+
+int jsonl_maintain(struct store *s, uint32_t task, struct store_report *report,
+		   struct weft_error *err)
+{
+	struct jsonl *js = jsonl_of(s);
+	int r = js_check(js, err);
+
+	if (r < 0)
+		return r;
+	switch ((enum store_task)task) {
+	case TASK_CHECKPOINT:
+		return js->read_only ? WEFT_OK : checkpoint(js, 0, err);
+	case TASK_VERIFY:
+		return verify_all(js, report, err);
+	case TASK_SUSPEND:
+		return suspend(js, report);
+	case TASK_REPAIR:
+	case TASK_REINDEX:
+	case TASK_BLOBS:
+		return do_alone(js, task, report, err);
+	}
+	return fail(err, WEFT_INVALID, "no such task: %u", task);
+}

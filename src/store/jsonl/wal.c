@@ -1,0 +1,703 @@
+/* wal.c - see wal.h. */
+#include "store/jsonl/wal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#define CONTROL_BYTES 4096u
+#define STATE_BYTES   80u
+#define PID_OFFSET    16u
+#define ZERO_CHUNK    MIB(1)
+
+static const char control_magic[8] = { 'W', 'E', 'F', 'T', 'C', 'T', 'L', '1' };
+static const char state_magic[8] = { 'W', 'E', 'F', 'T', 'S', 'T', 'A', '1' };
+
+struct wal_path {
+	char s[4096];
+};
+
+static int path_of(const struct wal *w, const char *name, struct wal_path *ret,
+		   struct weft_error *err)
+{
+	int n = snprintf(ret->s, sizeof(ret->s), "%s/%s", w->dir, name);
+
+	if (n < 0 || (size_t)n >= sizeof(ret->s))
+		return fail(err, WEFT_INVALID, "path too long: %s", w->dir);
+	return WEFT_OK;
+}
+
+static int segment_path(const struct wal *w, uint32_t file,
+			struct wal_path *ret, struct weft_error *err)
+{
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%08u", file);
+	return path_of(w, name, ret, err);
+}
+
+static int open_file(const struct wal *w, const char *name, unsigned flags,
+		     struct file **ret, struct weft_error *err)
+{
+	struct wal_path path;
+	int r = path_of(w, name, &path, err);
+
+	if (r < 0)
+		return r;
+	r = file_open(w->fs, path.s, flags, ret);
+	return r < 0 ? fail_errno(err, -r, "open %s", path.s) : WEFT_OK;
+}
+
+/* ---- control ---- */
+
+static void encode_control(const struct wal_control *c, char out[CONTROL_BYTES])
+{
+	memset(out, 0, CONTROL_BYTES);
+	memcpy(out, control_magic, sizeof(control_magic));
+	memcpy(out + 8, &c->store, sizeof(c->store));
+	put_le64(out + 24, c->salt);
+	put_le64(out + 32, c->no);
+	put_le64(out + 40, c->ckpt);
+	put_le32(out + 48, c->next_file);
+	put_le32(out + 52, c->n);
+	for (uint32_t i = 0; i < c->n; i++) {
+		char *p = out + 64 + (size_t)i * 24;
+
+		put_le64(p, c->seg[i].base);
+		put_le64(p + 8, c->seg[i].size);
+		put_le32(p + 16, c->seg[i].file);
+	}
+	put_le32(out + CONTROL_BYTES - 4, crc32c(0, out, CONTROL_BYTES - 4));
+}
+
+static bool decode_control(const char in[CONTROL_BYTES], struct wal_control *c)
+{
+	if (memcmp(in, control_magic, sizeof(control_magic)) != 0 ||
+	    get_le32(in + CONTROL_BYTES - 4) !=
+		    crc32c(0, in, CONTROL_BYTES - 4))
+		return false;
+	*c = (struct wal_control){
+		.salt = get_le64(in + 24),
+		.no = get_le64(in + 32),
+		.ckpt = get_le64(in + 40),
+		.next_file = get_le32(in + 48),
+		.n = get_le32(in + 52),
+	};
+	memcpy(&c->store, in + 8, sizeof(c->store));
+	if (c->n < 1 || c->n > WAL_SEGMENTS_MAX)
+		return false;
+	for (uint32_t i = 0; i < c->n; i++) {
+		const char *p = in + 64 + (size_t)i * 24;
+
+		c->seg[i].base = get_le64(p);
+		c->seg[i].size = get_le64(p + 8);
+		c->seg[i].file = get_le32(p + 16);
+	}
+	return true;
+}
+
+static int read_control(struct wal *w, struct wal_control *ret,
+			struct weft_error *err)
+{
+	bool found = false;
+
+	for (unsigned slot = 0; slot < 2; slot++) {
+		char bytes[CONTROL_BYTES];
+		struct wal_control c;
+		ssize_t n = file_read(w->control_file, bytes, sizeof(bytes),
+				      slot * CONTROL_BYTES);
+
+		if (n < 0)
+			return fail_errno(err, (int)-n, "read %s/control",
+					  w->dir);
+		if ((size_t)n == sizeof(bytes) && decode_control(bytes, &c) &&
+		    (!found || c.no > ret->no)) {
+			*ret = c;
+			found = true;
+		}
+	}
+	if (!found)
+		return fail(err, WEFT_CORRUPT,
+			    "%s/control is damaged: the log cannot be read; "
+			    "run 'weft repair'",
+			    w->dir);
+	return WEFT_OK;
+}
+
+int wal_put_control(struct wal *w, const struct wal_control *c,
+		    struct weft_error *err)
+{
+	char bytes[CONTROL_BYTES];
+	ssize_t n;
+	int r;
+
+	encode_control(c, bytes);
+	n = file_write(w->control_file, bytes, sizeof(bytes),
+		       (c->no & 1) * CONTROL_BYTES);
+	if (n < 0)
+		return fail_errno(err, (int)-n, "write %s/control", w->dir);
+	r = file_datasync(w->control_file);
+	return r < 0 ? fail_errno(err, -r, "flush %s/control", w->dir) :
+		       WEFT_OK;
+}
+
+/* Open the files that `c` names; keep those that are open already. */
+int wal_install(struct wal *w, const struct wal_control *c,
+		struct weft_error *err)
+{
+	struct file *files[WAL_SEGMENTS_MAX] = { NULL };
+	bool kept[WAL_SEGMENTS_MAX] = { false };
+	int r = WEFT_OK;
+
+	for (uint32_t i = 0; i < c->n && r == WEFT_OK; i++) {
+		struct wal_path path;
+
+		for (uint32_t k = 0; k < w->control.n; k++) {
+			if (w->control.seg[k].file == c->seg[i].file) {
+				files[i] = w->files[k];
+				kept[k] = files[i] != NULL;
+			}
+		}
+		if (files[i])
+			continue;
+		r = segment_path(w, c->seg[i].file, &path, err);
+		if (r == WEFT_OK) {
+			r = file_open(w->fs, path.s,
+				      w->read_only ? FILE_READ : FILE_WRITE,
+				      &files[i]);
+			/* A read-only opener makes do without. */
+			if (r == -ENOENT && w->read_only)
+				r = WEFT_OK;
+			else if (r < 0)
+				r = fail_errno(err, -r, "open %s", path.s);
+		}
+	}
+	for (uint32_t k = 0; k < w->control.n; k++) {
+		if (!kept[k] && r == WEFT_OK)
+			file_close(w->files[k]);
+	}
+	if (r < 0) {
+		for (uint32_t i = 0; i < c->n; i++) {
+			bool ours = files[i] != NULL;
+
+			for (uint32_t k = 0; k < w->control.n; k++)
+				ours = ours && files[i] != w->files[k];
+			if (ours)
+				file_close(files[i]);
+		}
+		return r;
+	}
+	memcpy(w->files, files, sizeof(files));
+	w->control = *c;
+	return WEFT_OK;
+}
+
+int wal_reload(struct wal *w, struct weft_error *err)
+{
+	struct wal_control c;
+	int r = read_control(w, &c, err);
+
+	return r < 0 ? r : wal_install(w, &c, err);
+}
+
+/* ---- segments ---- */
+
+static int write_zeros(struct file *f, uint64_t bytes)
+{
+	char *zeros = mem_zero(1, ZERO_CHUNK);
+	int r = 0;
+
+	if (!zeros)
+		return -ENOMEM;
+	for (uint64_t at = 0; at < bytes && r >= 0; at += ZERO_CHUNK) {
+		ssize_t n = file_write(
+			f, zeros, (size_t)u64_min(ZERO_CHUNK, bytes - at), at);
+		if (n < 0)
+			r = (int)n;
+	}
+	mem_free(zeros);
+	return r < 0 ? r : file_sync(f);
+}
+
+/* A file of written zeros; its name is not durable yet. */
+static int make_segment(struct wal *w, uint32_t file, uint64_t bytes,
+			struct weft_error *err)
+{
+	CLEANUP(file_cleanup) struct file *f = NULL;
+	struct wal_path path;
+	int r = segment_path(w, file, &path, err);
+
+	if (r < 0)
+		return r;
+	r = file_open(w->fs, path.s, FILE_WRITE | FILE_CREATE, &f);
+	if (r >= 0)
+		r = write_zeros(f, bytes);
+	if (r < 0) {
+		(void)fs_unlink(w->fs, path.s);
+		return fail_errno(err, -r, "make log segment %s", path.s);
+	}
+	return WEFT_OK;
+}
+
+static int sync_dir(struct wal *w, struct weft_error *err)
+{
+	int r = fs_sync_dir(w->fs, w->dir);
+
+	return r < 0 ? fail_errno(err, -r, "flush directory %s", w->dir) :
+		       WEFT_OK;
+}
+
+static int fill_new_log(struct wal *w, const struct weft_id *store,
+			uint64_t segment_bytes, struct weft_error *err)
+{
+	struct wal_control c = { .store = *store, .no = 2, .n = 2 };
+	int r = random_bytes(&c.salt, sizeof(c.salt), err);
+
+	for (uint32_t i = 0; i < c.n && r == WEFT_OK; i++) {
+		c.seg[i] = (struct wal_segment){
+			.base = (uint64_t)i * segment_bytes,
+			.size = segment_bytes,
+			.file = ++c.next_file,
+		};
+		r = make_segment(w, c.seg[i].file, segment_bytes, err);
+	}
+	if (r == WEFT_OK)
+		r = wal_put_control(w, &c, err);
+	if (r == WEFT_OK)
+		r = wal_put_state(w, &(struct wal_state){ .control_no = c.no },
+				  err);
+	return r == WEFT_OK ? sync_dir(w, err) : r;
+}
+
+int wal_create(struct fs *fs, const char *dir, const struct weft_id *store,
+	       uint64_t segment_bytes, struct weft_error *err)
+{
+	struct wal w = { .fs = fs };
+	const unsigned flags = FILE_WRITE | FILE_CREATE;
+	int r = WEFT_OK;
+
+	w.dir = mem_copy(str_of(dir));
+	if (!w.dir)
+		return fail_no_memory(err);
+	r = open_file(&w, "control", flags, &w.control_file, err);
+	if (r == WEFT_OK)
+		r = open_file(&w, "state", flags, &w.state_file, err);
+	if (r == WEFT_OK)
+		r = fill_new_log(&w, store, segment_bytes, err);
+	wal_close(&w);
+	return r;
+}
+
+int wal_open(struct wal *w, struct fs *fs, const char *dir, bool read_only,
+	     struct weft_error *err)
+{
+	int r;
+
+	*w = (struct wal){ .fs = fs, .read_only = read_only };
+	w->dir = mem_copy(str_of(dir));
+	if (!w->dir)
+		return fail_no_memory(err);
+	if (read_only) {
+		/* A reader can do without locks. */
+		(void)open_file(w, "lock", FILE_READ, &w->lock_file, NULL);
+		return WEFT_OK;
+	}
+	r = open_file(w, "lock", FILE_WRITE | FILE_CREATE, &w->lock_file, err);
+	if (r < 0)
+		wal_close(w);
+	return r;
+}
+
+int wal_load(struct wal *w, struct weft_error *err)
+{
+	unsigned flags = w->read_only ? FILE_READ : FILE_WRITE | FILE_CREATE;
+	struct wal_control c;
+	int r = open_file(w, "control", w->read_only ? FILE_READ : FILE_WRITE,
+			  &w->control_file, err);
+
+	if (r == WEFT_OK)
+		r = open_file(w, "state", flags, &w->state_file,
+			      w->read_only ? NULL : err);
+	/* A reader can do without state: it looks at every frame. */
+	if (r < 0 && w->read_only && w->control_file)
+		r = WEFT_OK;
+	if (r == WEFT_OK)
+		r = read_control(w, &c, err);
+	return r == WEFT_OK ? wal_install(w, &c, err) : r;
+}
+
+void wal_close(struct wal *w)
+{
+	for (uint32_t i = 0; i < WAL_SEGMENTS_MAX; i++)
+		file_close(w->files[i]);
+	file_close(w->state_file);
+	file_close(w->control_file);
+	file_close(w->lock_file);
+	mem_free(w->dir);
+	*w = (struct wal){ 0 };
+}
+
+/* ---- locks ---- */
+
+int wal_try_lock(struct wal *w, enum wal_lock which, bool shared,
+		 struct weft_error *err)
+{
+	int r;
+
+	if (!w->lock_file)
+		return fail(err, WEFT_BUSY, "%s has no lock file", w->dir);
+	r = file_lock(w->lock_file, which, 1,
+		      shared ? FILE_SHARED : FILE_LOCKED);
+	if (r == -EAGAIN)
+		return fail(err, WEFT_BUSY, "another process is at work in %s",
+			    w->dir);
+	return r < 0 ? fail_errno(err, -r, "lock %s/lock", w->dir) : WEFT_OK;
+}
+
+void wal_unlock(struct wal *w, enum wal_lock which)
+{
+	if (w->lock_file)
+		(void)file_lock(w->lock_file, which, 1, FILE_UNLOCK);
+}
+
+static long holder_of(struct wal *w)
+{
+	char text[16] = { 0 };
+	uint64_t pid;
+	ssize_t n = file_read(w->lock_file, text, sizeof(text) - 1, PID_OFFSET);
+
+	if (n <= 0 || !str_to_u64(str_of(text), INT32_MAX, &pid))
+		return 0;
+	return (long)pid;
+}
+
+static void sign_lock(struct wal *w)
+{
+	char text[16] = { 0 };
+
+	(void)snprintf(text, sizeof(text), "%ld", (long)getpid());
+	(void)file_write(w->lock_file, text, sizeof(text), PID_OFFSET);
+}
+
+static int wait_for(struct wal *w, enum wal_lock which, int64_t until_us,
+		    struct weft_error *err)
+{
+	unsigned sleep_us = 20;
+
+	for (;;) {
+		struct weft_error e;
+		int r = wal_try_lock(w, which, false, &e);
+
+		if (r != WEFT_BUSY) {
+			if (r < 0 && err)
+				*err = e;
+			return r;
+		}
+		if (clock_mono_us() >= until_us)
+			return fail(err, WEFT_BUSY,
+				    "%s is held by process %ld; is it stopped?",
+				    w->dir, holder_of(w));
+		fs_sleep_us(w->fs, sleep_us);
+		sleep_us = sleep_us < 600 ? sleep_us * 3 / 2 : 1000;
+	}
+}
+
+int wal_lock_batch(struct wal *w, uint64_t busy_ms, struct weft_error *err)
+{
+	int64_t until_us = clock_mono_us() + (int64_t)busy_ms * 1000;
+	int r = wait_for(w, WAL_TURN, until_us, err);
+
+	if (r < 0)
+		return r;
+	r = wait_for(w, WAL_BATCH, until_us, err);
+	wal_unlock(w, WAL_TURN);
+	if (r == WEFT_OK)
+		sign_lock(w);
+	return r;
+}
+
+/* ---- state ---- */
+
+static void encode_state(const struct wal_state *st, char out[STATE_BYTES])
+{
+	memset(out, 0, STATE_BYTES);
+	memcpy(out, state_magic, sizeof(state_magic));
+	put_le64(out + 8, st->end);
+	put_le64(out + 16, st->prev);
+	put_le64(out + 24, st->ckpt);
+	put_le64(out + 32, st->control_no);
+	put_le64(out + 40, st->rewrites);
+	put_le64(out + 48, st->boot);
+	put_le32(out + 56, st->failed);
+	put_le32(out + 76, crc32c(0, out, 76));
+}
+
+static bool decode_state(const char in[STATE_BYTES], struct wal_state *st)
+{
+	if (memcmp(in, state_magic, sizeof(state_magic)) != 0 ||
+	    get_le32(in + 76) != crc32c(0, in, 76))
+		return false;
+	*st = (struct wal_state){
+		.end = get_le64(in + 8),
+		.prev = get_le64(in + 16),
+		.ckpt = get_le64(in + 24),
+		.control_no = get_le64(in + 32),
+		.rewrites = get_le64(in + 40),
+		.boot = get_le64(in + 48),
+		.failed = get_le32(in + 56),
+	};
+	return true;
+}
+
+/* A reader may catch a writer in the middle of its few bytes: look again. */
+int wal_get_state(struct wal *w, struct wal_state *ret, struct weft_error *err)
+{
+	if (!w->state_file)
+		return fail(err, WEFT_NOT_FOUND, "%s has no state", w->dir);
+	for (int tries = 0; tries < 1000; tries++) {
+		char bytes[STATE_BYTES];
+		ssize_t n = file_read(w->state_file, bytes, sizeof(bytes), 0);
+
+		if (n < 0)
+			return fail_errno(err, (int)-n, "read %s/state",
+					  w->dir);
+		if ((size_t)n == sizeof(bytes) && decode_state(bytes, ret))
+			return WEFT_OK;
+		if (n == 0)
+			break;
+		if (tries > 10)
+			fs_sleep_us(w->fs, 10);
+	}
+	return fail(err, WEFT_CORRUPT,
+		    "%s/state is damaged: close all users of "
+		    "the store and open it again",
+		    w->dir);
+}
+
+int wal_put_state(struct wal *w, const struct wal_state *st,
+		  struct weft_error *err)
+{
+	char bytes[STATE_BYTES];
+	ssize_t n;
+
+	encode_state(st, bytes);
+	n = file_write(w->state_file, bytes, sizeof(bytes), 0);
+	return n < 0 ? fail_errno(err, (int)-n, "write %s/state", w->dir) :
+		       WEFT_OK;
+}
+
+/* ---- checkpoints ---- */
+
+int wal_plan_control(struct wal *w, uint64_t ckpt, uint64_t grow_bytes,
+		     struct wal_control *ret, struct weft_error *err)
+{
+	const struct wal_control *old = &w->control;
+	struct wal_control c = *old;
+	uint64_t top = old->seg[old->n - 1].base + old->seg[old->n - 1].size;
+	bool made = false;
+	uint32_t n = 0;
+	int r;
+
+	c.no = old->no + 1;
+	c.ckpt = ckpt;
+	for (uint32_t i = 0; i < old->n; i++) {
+		if (old->seg[i].base + old->seg[i].size > ckpt)
+			c.seg[n++] = old->seg[i];
+	}
+	for (uint32_t i = 0; i < old->n; i++) {
+		struct wal_segment s = old->seg[i];
+
+		if (s.base + s.size > ckpt)
+			continue;
+		if (grow_bytes > s.size) {
+			s.file = ++c.next_file;
+			s.size = grow_bytes;
+			r = make_segment(w, s.file, s.size, err);
+			if (r < 0)
+				return r;
+			made = true;
+		}
+		s.base = top;
+		top += s.size;
+		c.seg[n++] = s;
+	}
+	if (made) {
+		r = sync_dir(w, err);
+		if (r < 0)
+			return r;
+	}
+	*ret = c;
+	return WEFT_OK;
+}
+
+void wal_remove_unused(struct wal *w, const struct wal_control *old)
+{
+	for (uint32_t i = 0; i < old->n; i++) {
+		struct wal_path path;
+		bool used = false;
+
+		for (uint32_t k = 0; k < w->control.n; k++)
+			used = used ||
+			       w->control.seg[k].file == old->seg[i].file;
+		if (!used &&
+		    segment_path(w, old->seg[i].file, &path, NULL) == WEFT_OK)
+			(void)fs_unlink(w->fs, path.s);
+	}
+}
+
+/* ---- frames ---- */
+
+static int segment_at(const struct wal *w, uint64_t lsn)
+{
+	for (uint32_t i = 0; i < w->control.n; i++) {
+		const struct wal_segment *s = &w->control.seg[i];
+
+		if (lsn >= s->base && lsn - s->base < s->size)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* The frame at exactly this place; 1, 0 or a negative code. */
+static int read_frame_at(struct wal *w, uint64_t lsn, struct buf *b,
+			 struct frame *ret, struct weft_error *err)
+{
+	int i = segment_at(w, lsn);
+	const struct wal_segment *s;
+	char head[FRAME_HEAD];
+	size_t bytes;
+	ssize_t n;
+
+	if (i < 0 || !w->files[i])
+		return 0;
+	s = &w->control.seg[i];
+	n = file_read(w->files[i], head, sizeof(head), lsn - s->base);
+	if (n < 0)
+		return fail_errno(err, (int)-n, "read log %s", w->dir);
+	if ((size_t)n < sizeof(head) ||
+	    !frame_read_head(head, w->control.salt, lsn, ret) ||
+	    ret->end > s->base + s->size)
+		return 0;
+	bytes = (size_t)(ret->end - lsn);
+	buf_reset(b);
+	if (!buf_reserve(b, bytes))
+		return buf_error(b, err);
+	n = file_read(w->files[i], b->ptr, bytes, lsn - s->base);
+	if (n < 0)
+		return fail_errno(err, (int)-n, "read log %s", w->dir);
+	/* The header may have changed since: look at what was read with it. */
+	if ((size_t)n < bytes || memcmp(b->ptr, head, sizeof(head)) != 0)
+		return 0;
+	b->len = bytes;
+	return frame_check(b->ptr, ret);
+}
+
+int wal_read_frame(struct wal *w, uint64_t at, struct buf *b, struct frame *ret,
+		   struct weft_error *err)
+{
+	int r = read_frame_at(w, at, b, ret, err);
+	uint64_t next = 0;
+
+	if (r != 0 || wal_next_segment(w, at, &next) < 0)
+		return r;
+	r = read_frame_at(w, next, b, ret, err);
+	return r == 1 && ret->prev != at ? 0 : r;
+}
+
+int wal_find_later(struct wal *w, uint64_t at, uint64_t *ret_lsn,
+		   struct weft_error *err)
+{
+	CLEANUP(buf_done) struct buf b;
+	uint64_t top = 0;
+
+	buf_init(&b, 0);
+	for (uint32_t i = 0; i < w->control.n; i++)
+		top = u64_max(top,
+			      w->control.seg[i].base + w->control.seg[i].size);
+	for (uint64_t lsn = at + FRAME_UNIT; lsn < top; lsn += FRAME_UNIT) {
+		struct frame f;
+		int r = read_frame_at(w, lsn, &b, &f, err);
+
+		if (r < 0)
+			return r;
+		if (r == 1) {
+			*ret_lsn = lsn;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int wal_next_segment(const struct wal *w, uint64_t at, uint64_t *ret)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < w->control.n; i++) {
+		uint64_t base = w->control.seg[i].base;
+
+		if (base > at && (!found || base < *ret)) {
+			*ret = base;
+			found = true;
+		}
+	}
+	return found ? WEFT_OK : WEFT_BUSY;
+}
+
+int wal_place(const struct wal *w, const struct wal_state *st, uint64_t bytes,
+	      uint64_t *ret)
+{
+	uint64_t at = st->end;
+	int i = segment_at(w, at);
+
+	if (i < 0 ||
+	    at + bytes > w->control.seg[i].base + w->control.seg[i].size) {
+		if (wal_next_segment(w, at, &at) < 0)
+			return WEFT_BUSY;
+		i = segment_at(w, at);
+		if (i < 0 || bytes > w->control.seg[i].size)
+			return WEFT_BUSY;
+	}
+	*ret = at;
+	return WEFT_OK;
+}
+
+uint64_t wal_largest_segment(const struct wal *w)
+{
+	uint64_t max = 0;
+
+	for (uint32_t i = 0; i < w->control.n; i++)
+		max = u64_max(max, w->control.seg[i].size);
+	return max;
+}
+
+int wal_write_frame(struct wal *w, uint64_t lsn, struct weft_str frame,
+		    struct weft_error *err)
+{
+	int i = segment_at(w, lsn);
+	ssize_t n = file_write(w->files[i], frame.ptr, frame.len,
+			       lsn - w->control.seg[i].base);
+	int r;
+
+	if (n < 0) {
+		r = fail_errno(err, (int)-n, "write log %s", w->dir);
+		if (r != WEFT_NO_SPACE && err)
+			err->code = WEFT_IO;
+		return r == WEFT_NO_SPACE ? r : WEFT_IO;
+	}
+	r = file_datasync(w->files[i]);
+	w->flushes++;
+	if (r < 0) {
+		(void)fail_errno(err, -r, "flush log %s", w->dir);
+		if (err)
+			err->code = WEFT_UNKNOWN;
+		return WEFT_UNKNOWN;
+	}
+	w->frames++;
+	return WEFT_OK;
+}

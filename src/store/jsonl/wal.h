@@ -1,0 +1,148 @@
+/*
+ * wal.h - the shared log of a JSONL store: segments, control, state, locks.
+ *
+ * DESIGN
+ *
+ * The log is endless; a position in it (an lsn) is a number of bytes.  It is
+ * kept in a few segments, files of written zeros that are used again and
+ * again.  wal/control says durably which file holds which range of positions
+ * and where the oldest frame that still matters begins (ckpt).  It has two
+ * slots that are written in turn, so that one is always whole.
+ *
+ * wal/state says where the log ends now.  It is never synced: whoever has the
+ * store open may trust it, and whoever opens it alone makes it anew.
+ *
+ * wal/lock is a file of which single bytes are locked:
+ *
+ *   OPEN   shared by every opener for as long as it lives; who gets it
+ *          exclusively is alone, and may recover
+ *   TURN   taken before BATCH and given up right after: a queue, since the
+ *          kernel's locks are not fair
+ *   BATCH  held while a batch is planned, written and flushed
+ *   CKPT   held by the one who checkpoints or rewrites files
+ *
+ * in the order CKPT, TURN, BATCH.  The holder of BATCH writes its process id
+ * behind them, for the error message of those who wait too long.
+ *
+ * A segment's frames follow each other without a gap.  Where the next frame
+ * does not fit, or at a checkpoint, the log goes on at the start of the next
+ * segment; a frame there whose `prev` is the end of the last one continues it.
+ */
+#ifndef STORE_JSONL_WAL_H
+#define STORE_JSONL_WAL_H
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "store/jsonl/frame.h"
+
+#define WAL_SEGMENTS_MAX  8
+#define WAL_RESERVE_BYTES KIB(256)
+
+enum wal_lock { WAL_OPEN, WAL_TURN, WAL_BATCH, WAL_CKPT };
+
+struct wal_segment {
+	uint64_t base, size; /* positions base .. base + size */
+	uint32_t file;       /* its name: wal/NNNNNNNN */
+};
+
+struct wal_control {
+	struct weft_id store;
+	uint64_t salt;
+	uint64_t no;   /* the larger one of two valid slots counts */
+	uint64_t ckpt; /* everything before this is in the session files */
+	uint32_t next_file;
+	uint32_t n;
+	struct wal_segment seg[WAL_SEGMENTS_MAX]; /* by rising base */
+};
+
+struct wal_state {
+	uint64_t end;  /* where the next frame goes, if it fits there */
+	uint64_t prev; /* the end of the last frame */
+	uint64_t ckpt;
+	uint64_t control_no;
+	uint64_t rewrites; /* how often a session file was replaced */
+	uint64_t boot;     /* of the machine, 0: not known */
+	uint32_t failed;   /* no more writes until a lone opener */
+};
+
+/*
+ * Who may call: everything that reads or changes `control` or the segments
+ * needs the store's writer mutex; wal_get_state is for any thread.
+ */
+struct wal {
+	struct fs *fs;
+	char *dir; /* DIR/wal */
+	bool read_only;
+	struct file *lock_file, *control_file, *state_file;
+	struct file *files[WAL_SEGMENTS_MAX]; /* open ones, as control.seg */
+	struct wal_control control;
+	uint64_t flushes, frames;
+};
+
+/* Make an empty log in the directory `dir`, which must be there and empty
+ * but for its lock file. */
+int wal_create(struct fs *fs, const char *dir, const struct weft_id *store,
+	       uint64_t segment_bytes, struct weft_error *err);
+/* Open its lock file (made if need be), then the rest. */
+int wal_open(struct wal *w, struct fs *fs, const char *dir, bool read_only,
+	     struct weft_error *err);
+int wal_load(struct wal *w, struct weft_error *err);
+void wal_close(struct wal *w);
+
+/* Lock without waiting: WEFT_BUSY if somebody is in the way. */
+int wal_try_lock(struct wal *w, enum wal_lock which, bool shared,
+		 struct weft_error *err);
+void wal_unlock(struct wal *w, enum wal_lock which);
+
+/* Queue up and take BATCH; WEFT_BUSY after busy_ms, naming the holder. */
+int wal_lock_batch(struct wal *w, uint64_t busy_ms, struct weft_error *err);
+
+int wal_get_state(struct wal *w, struct wal_state *ret, struct weft_error *err);
+int wal_put_state(struct wal *w, const struct wal_state *st,
+		  struct weft_error *err);
+
+/* Read control again, after another process has changed it. */
+int wal_reload(struct wal *w, struct weft_error *err);
+/* Write `c` durably into the other slot; install it with wal_install. */
+int wal_put_control(struct wal *w, const struct wal_control *c,
+		    struct weft_error *err);
+int wal_install(struct wal *w, const struct wal_control *c,
+		struct weft_error *err);
+
+/*
+ * The next control after a checkpoint at `ckpt`: segments that lie before it
+ * are put behind the others.  If grow_bytes is not 0 and a freed segment is
+ * smaller, a new file of that size takes its place: it is made here, durably.
+ */
+int wal_plan_control(struct wal *w, uint64_t ckpt, uint64_t grow_bytes,
+		     struct wal_control *ret, struct weft_error *err);
+/* Remove the files that `old` has and the current control has not. */
+void wal_remove_unused(struct wal *w, const struct wal_control *old);
+
+/*
+ * Read the valid frame that continues the log at `at` into `b`.
+ * Returns 1, or 0 if there is none, or a negative code.
+ */
+int wal_read_frame(struct wal *w, uint64_t at, struct buf *b, struct frame *ret,
+		   struct weft_error *err);
+/* The first valid frame behind `at`, where there is none; 1, 0 or a code. */
+int wal_find_later(struct wal *w, uint64_t at, uint64_t *ret_lsn,
+		   struct weft_error *err);
+
+/* Where a frame of `bytes` would go, given the state; 0 and *ret, or BUSY if
+ * no segment has room for it. */
+int wal_place(const struct wal *w, const struct wal_state *st, uint64_t bytes,
+	      uint64_t *ret);
+/* The start of the segment behind the one that holds `at`; BUSY if none. */
+int wal_next_segment(const struct wal *w, uint64_t at, uint64_t *ret);
+uint64_t wal_largest_segment(const struct wal *w);
+
+/*
+ * Write a sealed frame at its place and flush it.  NO_SPACE: nothing counts,
+ * the place can be used again.  IO: the write failed.  UNKNOWN: the flush
+ * failed.  After the last two the store must stop.
+ */
+int wal_write_frame(struct wal *w, uint64_t lsn, struct weft_str frame,
+		    struct weft_error *err);
+
+#endif

@@ -1,0 +1,534 @@
+/*
+ * write.c - one batch: lock, plan, log, flush, apply.
+ *
+ * DESIGN: nothing is believed before the frame is flushed, and nothing is
+ * undone after it.  Everything that may be refused (space, limits, missing
+ * blobs) is refused before the log is touched.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/event.h"
+#include "store/jsonl/blob.h"
+#include "store/jsonl/jsonl.h"
+
+#define SPACE_MARGIN    KIB(256)
+#define SPACE_PER_FILE  KIB(8)
+#define FRAME_SLACK     MIB(1)
+#define SEGMENT_TRIES   50
+#define CHECKPOINT_PART 2 /* of a segment, before one is asked for */
+
+/* ---- what the planner sees ---- */
+
+struct view {
+	struct store_view view; /* first */
+	struct jsonl *js;
+	struct arena arena; /* of this write */
+};
+
+static struct jsonl *js_of(struct store_view *v)
+{
+	return ((struct view *)(void *)v)->js;
+}
+
+static struct arena *arena_of(struct store_view *v)
+{
+	return &((struct view *)(void *)v)->arena;
+}
+
+static int view_get_session(struct store_view *v, const struct weft_id *id,
+			    const struct session_rec **ret,
+			    struct weft_error *err)
+{
+	struct jsonl *js = js_of(v);
+	struct live *l;
+	int r = live_load(js, id, &l, err);
+
+	if (r == WEFT_OK)
+		r = live_check_file(js, l, err);
+	if (r == WEFT_OK)
+		*ret = &l->own.rec;
+	return r;
+}
+
+static int view_get_name(struct store_view *v, struct weft_str name,
+			 struct name_rec *ret, struct weft_error *err)
+{
+	return lookup_name(js_of(v), name, arena_of(v), ret, err);
+}
+
+static int view_get_names_of(struct store_view *v, const struct weft_id *id,
+			     struct arena *a, struct name_rec **ret,
+			     size_t *ret_n, struct weft_error *err)
+{
+	return lookup_names_of(js_of(v), id, a, ret, ret_n, err);
+}
+
+static int view_read_events(struct store_view *v, const struct event_range *r,
+			    struct arena *a, struct event_page *ret,
+			    struct weft_error *err)
+{
+	struct jsonl *js = js_of(v);
+	struct live *l;
+	int status = live_load(js, &r->session, &l, err);
+
+	if (status == WEFT_OK)
+		status = live_check_file(js, l, err);
+	if (status < 0)
+		return status;
+	return page_read(&(struct page_source){ .session = l->id,
+						.file = l->file,
+						.end = l->end,
+						.fork_seq = l->own.rec.fork_seq,
+						.irregular = l->irregular },
+			 r, js->store.limits.page, a, ret, err);
+}
+
+static int find_creation(struct jsonl *js, struct weft_str op,
+			 struct op_hit *ret, struct weft_error *err)
+{
+	struct live_name *n;
+	int r = WEFT_OK;
+
+	*ret = (struct op_hit){ .seq = 1 };
+	(void)pthread_mutex_lock(&js->mutex);
+	n = name_find_op(js, op);
+	if (n)
+		ret->session = n->session;
+	(void)pthread_mutex_unlock(&js->mutex);
+	if (n)
+		return WEFT_OK;
+	(void)pthread_rwlock_rdlock(&js->catalog_lock);
+	r = catalog_find_op(js->catalog, op, &ret->session, err);
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	return r;
+}
+
+/* The hash of an operation id is a hint; the event itself tells. */
+static int view_find_op(struct store_view *v, const struct weft_id *session,
+			struct weft_str op, struct op_hit *ret,
+			struct weft_error *err)
+{
+	struct event_range range = { 0 };
+	struct event_page page;
+	struct op_hit hit;
+	struct live *l;
+	int r;
+
+	if (!session)
+		return find_creation(js_of(v), op, ret, err);
+	r = live_load(js_of(v), session, &l, err);
+	if (r == WEFT_OK)
+		r = ops_find(js_of(v), l, op, &hit, err);
+	if (r < 0)
+		return r;
+	range.session = *session;
+	range.first = range.last = hit.seq;
+	r = view_read_events(v, &range, arena_of(v), &page, err);
+	if (r < 0)
+		return r;
+	if (page.n == 0 || !str_eq(page.v[0].op, op))
+		return fail(err, WEFT_NOT_FOUND, "no such operation");
+	*ret = hit;
+	return WEFT_OK;
+}
+
+static int view_is_hidden(struct store_view *v, const struct weft_id *session,
+			  uint64_t seq, uint32_t *ret, struct weft_error *err)
+{
+	uint64_t *seqs;
+	size_t n;
+	int r = lookup_hidden(js_of(v), session, seq, seq, arena_of(v), &seqs,
+			      &n, err);
+
+	if (r == WEFT_OK)
+		*ret = n > 0;
+	return r;
+}
+
+static const struct store_view_ops view_ops = {
+	.get_session = view_get_session,
+	.get_name = view_get_name,
+	.get_names_of = view_get_names_of,
+	.find_op = view_find_op,
+	.is_hidden = view_is_hidden,
+	.read_events = view_read_events,
+};
+
+/* ---- the frame ---- */
+
+/* The lines of one session in this batch. */
+struct run {
+	struct weft_id session;
+	struct live *l;     /* NULL: begins with this batch */
+	size_t first, last; /* 1 + index into `next`; 0: none */
+	uint32_t lines;
+	uint64_t bytes;
+	uint64_t gen, offset, seq;
+};
+
+struct batch {
+	struct run *runs;
+	size_t n_runs;
+	size_t *next; /* the op after this one of the same session, + 1 */
+	const struct op_list *ops;
+	struct arena *arena;
+};
+
+/* The run of a session; sessions in memory know theirs by number. */
+static struct run *run_of(struct jsonl *js, struct batch *b,
+			  const struct weft_id *session)
+{
+	struct live *l;
+	struct run *run;
+
+	(void)pthread_mutex_lock(&js->mutex);
+	l = live_find(js, session);
+	(void)pthread_mutex_unlock(&js->mutex);
+	if (l && l->batch)
+		return &b->runs[l->batch - 1];
+	for (size_t i = b->n_runs; !l && i > 0; i--) {
+		if (id_eq(&b->runs[i - 1].session, session))
+			return &b->runs[i - 1];
+	}
+	run = &b->runs[b->n_runs++];
+	*run = (struct run){ .session = *session, .l = l, .gen = 1 };
+	if (l) {
+		l->batch = b->n_runs;
+		run->gen = l->gen;
+		run->offset = l->end;
+	}
+	return run;
+}
+
+static void forget_runs(struct batch *b)
+{
+	for (size_t i = 0; i < b->n_runs; i++) {
+		if (b->runs[i].l)
+			b->runs[i].l->batch = 0;
+	}
+}
+
+/* Sort the events of the plan by session, in their order. */
+static int group(struct jsonl *js, struct batch *b, struct weft_error *err)
+{
+	size_t n = b->ops->n;
+
+	b->runs = arena_alloc(b->arena, (n + 1) * sizeof(*b->runs));
+	b->next = ARENA_ARRAY(b->arena, size_t, n + 1);
+	if (!b->runs || !b->next)
+		return arena_error(b->arena, err);
+	for (size_t i = 0; i < n; i++) {
+		const struct store_op *op = &b->ops->v[i];
+		struct run *run;
+
+		if (op->kind != OP_EVENT)
+			continue;
+		run = run_of(js, b, &op->session);
+		if (run->lines == 0) {
+			run->first = i + 1;
+			run->seq = op->u.event->seq;
+		} else {
+			b->next[run->last - 1] = i + 1;
+		}
+		run->last = i + 1;
+		run->lines++;
+	}
+	return WEFT_OK;
+}
+
+static void add_run(struct buf *f, const struct batch *b, struct run *run)
+{
+	size_t start = frame_record_begin(f, &run->session, run->gen, run->seq,
+					  run->offset);
+	size_t at = f->len;
+
+	if (!run->l)
+		file_line_write(f, &run->session, run->gen);
+	else if (run->l->torn)
+		buf_add_c(f, '\n');
+	for (size_t i = run->first; i; i = b->next[i - 1]) {
+		const struct store_event *e = b->ops->v[i - 1].u.event;
+
+		buf_add(f, e->bytes.ptr, e->bytes.len);
+		buf_add_c(f, '\n');
+	}
+	run->bytes = f->len - at;
+	frame_record_end(f, start, run->lines);
+}
+
+static int build_frame(struct jsonl *js, struct batch *b,
+		       struct weft_error *err)
+{
+	struct buf *f = &js->frame;
+
+	buf_reset(f);
+	frame_begin(f);
+	for (size_t i = 0; i < b->n_runs; i++)
+		add_run(f, b, &b->runs[i]);
+	if (f->error == WEFT_LIMIT)
+		return fail(err, WEFT_LIMIT,
+			    "a batch of more than %zu bytes does not fit into "
+			    "the log: append it in parts",
+			    f->max);
+	return buf_error(f, err);
+}
+
+/* ---- admission ---- */
+
+/* Everything in the log must find room in the files, whatever happens. */
+static int check_space(struct jsonl *js, uint64_t bytes, struct weft_error *err)
+{
+	uint64_t need = js->st.end - js->st.ckpt +
+			SPACE_PER_FILE * (js->n_dirty + 1) + bytes +
+			SPACE_MARGIN;
+	struct fs_space space;
+	int r = fs_space(js->fs, js->dir, &space);
+
+	if (r < 0)
+		return fail_errno(err, -r, "look at the free space of %s",
+				  js->dir);
+	if (space.free_bytes < need)
+		return fail(err, WEFT_NO_SPACE,
+			    "the disk of %s is full: %llu bytes are free, %llu "
+			    "are needed; nothing was written",
+			    js->dir, (unsigned long long)space.free_bytes,
+			    (unsigned long long)need);
+	return WEFT_OK;
+}
+
+static int check_blobs(struct jsonl *js, const struct op_list *ops,
+		       struct weft_error *err)
+{
+	char dir[PATH_BYTES];
+	int r = path_join(dir, js->dir, "blobs", err);
+
+	for (size_t i = 0; i < ops->n && r == WEFT_OK; i++) {
+		if (ops->v[i].kind == OP_BLOB &&
+		    !blob_exists(js->fs, dir, ops->v[i].u.blob))
+			r = fail(err, WEFT_NOT_FOUND,
+				 "an attachment is not in the store");
+	}
+	return r;
+}
+
+/* ---- after the flush ---- */
+
+static int take_over_session(struct jsonl *js, const struct session_rec *rec,
+			     uint64_t lsn, struct weft_error *err)
+{
+	struct live *l;
+	int r;
+
+	(void)pthread_mutex_lock(&js->mutex);
+	l = live_find(js, &rec->id);
+	(void)pthread_mutex_unlock(&js->mutex);
+	r = l ? WEFT_OK : live_add(js, &rec->id, &l, err);
+	if (r == WEFT_OK)
+		r = live_set(js, l, rec, lsn, err);
+	return r;
+}
+
+static int take_over_run(struct jsonl *js, const struct batch *b,
+			 const struct run *run)
+{
+	struct live *l;
+
+	(void)pthread_mutex_lock(&js->mutex);
+	l = live_find(js, &run->session);
+	if (l) {
+		l->end = run->offset + run->bytes;
+		l->created = l->created || run->offset == 0;
+		l->torn = false;
+	}
+	(void)pthread_mutex_unlock(&js->mutex);
+	for (size_t i = run->first; i && l; i = b->next[i - 1])
+		ops_note(js, l, b->ops->v[i - 1].u.event);
+	return WEFT_OK;
+}
+
+/* Make the plan's outcome the overlay's; only memory can fail here. */
+static int take_over(struct jsonl *js, const struct batch *b, uint64_t lsn,
+		     struct weft_error *err)
+{
+	const struct op_list *ops = b->ops;
+	int r = apply_effects(js, ops, lsn, err);
+
+	for (size_t i = 0; i < ops->n && r == WEFT_OK; i++) {
+		const struct session_rec *rec = ops->v[i].u.rec;
+
+		if (ops->v[i].kind != OP_SESSION)
+			continue;
+		r = take_over_session(js, rec, lsn, err);
+		if (r == WEFT_OK && rec->op.len)
+			r = name_set_op(js, rec->op, &rec->id, lsn, err);
+	}
+	for (size_t i = 0; i < b->n_runs && r == WEFT_OK; i++)
+		r = take_over_run(js, b, &b->runs[i]);
+	return r;
+}
+
+/* The frame is durable: from here on it is true, whatever fails. */
+static int publish(struct jsonl *js, const struct batch *b,
+		   const struct frame *f, struct weft_error *err)
+{
+	int r = take_over(js, b, f->end, err);
+
+	js->st.end = js->st.prev = f->end;
+	if (r < 0)
+		live_drop_all(js); /* without memory: read it again, later */
+	(void)pthread_mutex_lock(&js->mutex);
+	js->mine = r < 0 ? 0 : f->end;
+	(void)pthread_mutex_unlock(&js->mutex);
+	return wal_put_state(&js->wal, &js->st, err);
+}
+
+/* ---- the whole ---- */
+
+enum { NEED_SEGMENT = 1 }; /* besides the codes */
+
+/* What a failed step means for whoever asked, and for the store. */
+static int give_up(struct jsonl *js, int code, bool broken,
+		   struct weft_error *err)
+{
+	if (err && err->code != code)
+		err->code = code;
+	if (broken)
+		stop(js);
+	else
+		leave(js);
+	return code;
+}
+
+/* Ask for a checkpoint when the segment has been used for a good part. */
+static bool is_checkpoint_due(const struct jsonl *js)
+{
+	return js->st.end - u64_min(js->st.end, js->st.ckpt) >=
+	       wal_largest_segment(&js->wal) / CHECKPOINT_PART;
+}
+
+/* Log, flush and apply the frame in js->frame.  Leaves. */
+static int commit(struct jsonl *js, struct batch *b, bool *ret_due,
+		  struct weft_error *err)
+{
+	struct frame f = { .n = (uint32_t)b->n_runs, .prev = js->st.prev };
+	uint64_t bytes = round_up(js->frame.len, FRAME_UNIT);
+	int r;
+
+	f.len = js->frame.len - FRAME_HEAD;
+	if (wal_place(&js->wal, &js->st, bytes, &f.lsn) < 0) {
+		js->starved = true;
+		leave(js);
+		return NEED_SEGMENT;
+	}
+	r = check_space(js, bytes, err);
+	if (r == WEFT_OK)
+		r = check_blobs(js, b->ops, err);
+	if (r == WEFT_OK) {
+		frame_seal(&js->frame, js->wal.control.salt, f.lsn, f.prev,
+			   f.n);
+		r = buf_error(&js->frame, err);
+	}
+	if (r < 0)
+		return give_up(js, r, false, err);
+	f.end = f.lsn + bytes;
+	f.records = js->frame.ptr + FRAME_HEAD;
+	r = wal_write_frame(&js->wal, f.lsn, buf_str(&js->frame), err);
+	if (r < 0)
+		return give_up(js, r, r != WEFT_NO_SPACE, err);
+	r = apply_frame(js, &f, err);
+	/* It stays at the end of the log, where the next one to enter finds
+	 * it; only a disk that fails ends all writing. */
+	if (r < 0)
+		return give_up(js, WEFT_UNKNOWN, r != WEFT_NO_SPACE, err);
+	r = publish(js, b, &f, err);
+	if (r < 0)
+		return give_up(js, WEFT_UNKNOWN, true, err);
+	*ret_due = is_checkpoint_due(js);
+	leave(js);
+	return WEFT_OK;
+}
+
+static int write_planned(struct jsonl *js, store_plan *plan, void *ctx,
+			 bool *ret_due, struct weft_error *err)
+{
+	struct view v = { .view.ops = &view_ops, .js = js };
+	struct op_list ops = { .arena = &v.arena };
+	struct batch b = { .ops = &ops, .arena = &v.arena };
+	int r;
+
+	arena_init(&v.arena, 0);
+	js->write_no++;
+	r = plan(ctx, &v.view, &ops, err);
+	if (r == WEFT_OK && ops.failed)
+		r = fail_no_memory(err);
+	if (r == WEFT_OK)
+		r = group(js, &b, err);
+	if (r == WEFT_OK && b.n_runs)
+		r = build_frame(js, &b, err);
+	forget_runs(&b);
+	if (r == WEFT_OK && b.n_runs) {
+		r = commit(js, &b, ret_due, err);
+	} else {
+		/* Records may change without an event: lease renewals. */
+		if (r == WEFT_OK && ops.n)
+			r = take_over(js, &b, js->mine | 1, err);
+		leave(js);
+	}
+	arena_done(&v.arena);
+	return r;
+}
+
+static int write_once(struct jsonl *js, const struct store_want *want,
+		      store_plan *plan, void *ctx, bool *ret_due,
+		      struct weft_error *err)
+{
+	uint64_t place;
+	int r = enter(js, err);
+
+	if (r < 0)
+		return r;
+	r = catch_up(js, err);
+	if (r < 0) {
+		leave(js);
+		return r;
+	}
+	(void)live_evict(js, 0);
+	/* Better to look for room before the work of planning. */
+	if (wal_place(&js->wal, &js->st, want->bytes + FRAME_UNIT, &place) <
+	    0) {
+		js->starved = true;
+		leave(js);
+		return NEED_SEGMENT;
+	}
+	return write_planned(js, plan, ctx, ret_due, err);
+}
+
+int jsonl_write(struct store *s, const struct store_want *want,
+		store_plan *plan, void *ctx, struct weft_error *err)
+{
+	struct jsonl *js = jsonl_of(s);
+	uint64_t need = want->bytes + want->bytes / 8 + FRAME_SLACK;
+	int64_t until =
+		clock_mono_us() + (int64_t)js->store.limits.busy_ms * 1000;
+	bool due = false;
+	int r;
+
+	if (want->bytes > js->frame.max)
+		return fail(err, WEFT_LIMIT,
+			    "a batch of more than %zu bytes does not fit into "
+			    "the log: append it in parts",
+			    js->frame.max);
+	while ((r = write_once(js, want, plan, ctx, &due, err)) ==
+	       NEED_SEGMENT) {
+		r = checkpoint(js, need, err);
+		if (r == WEFT_BUSY && clock_mono_us() < until)
+			fs_sleep_us(js->fs, 500);
+		else if (r < 0)
+			return r;
+	}
+	if (r == WEFT_OK && !js->by_hand)
+		checkpoint_ask(js, due);
+	return r;
+}
