@@ -184,7 +184,10 @@ struct weft_read_options {
 
 WEFT_API void weft_read_options_init(struct weft_read_options *o, size_t size);
 
-/* One event of a page; text is valid as long as the page. */
+/*
+ * One event of a page; text is valid as long as the page.  body and line are
+ * parts of what was read, so there is no NUL behind them.
+ */
 struct weft_event {
 	uint64_t seq;
 	uint64_t last;     /* = seq, but for a range that is gone */
