@@ -1,0 +1,158 @@
+/*
+ * oracle.h - what Weft should answer, worked out a second time.
+ *
+ * Plain arrays and strings, and nothing of Weft's source: whatever both agree
+ * on, two people would have to have misunderstood in the same way.  Sessions
+ * are numbered from 0 in the order of their creation; times come from the
+ * caller.  Nothing here is meant to be fast.
+ */
+#ifndef ORACLE_H
+#define ORACLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum oracle_code {
+	ORACLE_OK,
+	ORACLE_INVALID,
+	ORACLE_NOT_FOUND,
+	ORACLE_EXISTS,
+	ORACLE_CONFLICT,
+	ORACLE_STALE,
+	ORACLE_OP_MISMATCH,
+	ORACLE_DELETED,
+	ORACLE_AMBIGUOUS
+};
+
+/* What somebody said. */
+struct oracle_message {
+	char role;         /* u(ser), a(ssistant), t(ool), s(ystem) */
+	char text[1200];   /* of its text part; empty: it has none */
+	bool results_only; /* of the user: nothing but results of tools */
+	bool background;
+	bool has_usage;
+	long input, output;
+	long cost_milli; /* thousandths of a dollar; -1: not known */
+};
+
+struct oracle_event {
+	char type; /* S(ession) M(essage) P(atch) N(ame) R(edact) D(elete)
+		      U: restored */
+	int64_t ts;
+	bool hidden;
+	char op[40];
+	int more; /* of the same request, still to come */
+	struct oracle_message message;
+};
+
+struct oracle_totals {
+	long input, output, cost_milli, unpriced;
+};
+
+struct oracle_name {
+	char name[64];
+	int holder; /* -1: nobody's */
+	bool is_key;
+};
+
+enum oracle_setting {
+	SETTING_SLUG,
+	SETTING_AGENT,
+	SETTING_PROJECT,
+	SETTING_CHANNEL,
+	SETTING_USER,
+	SETTING_METADATA, /* JSON, or empty */
+	SETTING_PINNED,   /* "" or "1" */
+	SETTINGS
+};
+
+#define ORACLE_ALIASES 4
+
+/* What a session is made with. */
+struct oracle_start {
+	bool subagent;
+	int parent; /* with subagent; -1: one that does not exist */
+	char key[64];
+	char aliases[ORACLE_ALIASES][64];
+	int n_aliases;
+	char settings[SETTINGS][64];
+	char op[40];
+};
+
+struct oracle_session {
+	struct oracle_start start;
+	char key[64];
+	char settings[SETTINGS][64];
+	struct oracle_event *events; /* events[0] has number 1 */
+	int n;
+	int content;         /* number of the last message or redaction, or 0 */
+	int messages, turns; /* not hidden */
+	struct oracle_totals own, total;
+	/* Previews: the text, and the number of the message; a text that was
+	 * hidden once stays empty. */
+	char first_user[1100], last_user[700], last_agent[700];
+	int first_user_at, last_user_at, last_agent_at;
+	int64_t created, updated, interaction,
+		deleted;              /* deleted 0: it lives */
+	struct oracle_name freed[80]; /* by its last deletion */
+	int n_freed;
+};
+
+struct oracle {
+	struct oracle_session *sessions;
+	int n;
+	struct oracle_name names[64];
+	int n_names;
+};
+
+/* What an act came to. */
+struct oracle_answer {
+	int session;
+	int first; /* number of the first event, or 0 */
+	int count; /* how many there are */
+	bool replayed, created;
+};
+
+struct oracle *oracle_new(void);
+void oracle_free(struct oracle *o);
+
+int oracle_create(struct oracle *o, const struct oracle_start *start,
+		  int64_t now, struct oracle_answer *ret);
+/* expect < 0: nothing is expected.  op may be empty. */
+int oracle_append(struct oracle *o, int session, const struct oracle_message *m,
+		  int n, const char *op, int expect, int64_t now,
+		  struct oracle_answer *ret);
+int oracle_patch(struct oracle *o, int session, int setting, const char *value,
+		 int64_t now, struct oracle_answer *ret);
+/* how: '+' add, '>' move, '-' remove */
+int oracle_rename(struct oracle *o, int session, char how, const char *name,
+		  int64_t now, struct oracle_answer *ret);
+int oracle_redact(struct oracle *o, int session, const int *targets, int n,
+		  bool undo, int64_t now, struct oracle_answer *ret);
+int oracle_delete(struct oracle *o, int session, int64_t now,
+		  struct oracle_answer *ret);
+int oracle_restore(struct oracle *o, int session, int64_t now,
+		   struct oracle_answer *ret);
+
+/* Find a session by name or slug. */
+int oracle_find(const struct oracle *o, const char *name, int *ret);
+/* -1: nobody's. */
+int oracle_holder(const struct oracle *o, const char *name);
+/* The aliases that a session holds, sorted by their bytes. */
+int oracle_aliases(const struct oracle *o, int session, char out[][64],
+		   int max);
+
+struct oracle_query {
+	char exact[SETTINGS][64]; /* slug to user; empty: any */
+	char text[64];            /* in slug, project or first words */
+	int parent;               /* -1: any */
+	bool primary, subagent;   /* both or none: all kinds */
+	bool deleted;             /* also those */
+	bool by_creation;
+};
+
+/* The numbers of all sessions that match, newest first. */
+int oracle_list(const struct oracle *o, const struct oracle_query *q, int *out);
+
+#endif
