@@ -387,20 +387,20 @@ static int real_list(struct fs *fs, const char *path,
 }
 
 static const struct fs_kind {
-	uint32_t magic;
 	const char *name;
+	uint32_t magic;
 	bool is_network;
 } fs_kinds[] = {
-	{ 0xef53, "ext4", false },        { 0x58465342, "xfs", false },
-	{ 0x9123683e, "btrfs", false },   { 0x2fc12fc1, "zfs", false },
-	{ 0xf2f52010, "f2fs", false },    { 0x01021994, "tmpfs", false },
-	{ 0x794c7630, "overlay", false }, { 0x6969, "nfs", true },
-	{ 0x517b, "smb", true },          { 0xff534d42, "cifs", true },
-	{ 0xfe534d42, "smb2", true },     { 0x01021997, "9p", true },
-	{ 0x65735546, "fuse", true },     { 0x5346414f, "afs", true },
-	{ 0x6b414653, "afs", true }, /* the kernel's own */
-	{ 0x00c36400, "ceph", true },     { 0x564c, "ncp", true },
-	{ 0x73757245, "coda", true },
+	{ "ext4", 0xef53, false },        { "xfs", 0x58465342, false },
+	{ "btrfs", 0x9123683e, false },   { "zfs", 0x2fc12fc1, false },
+	{ "f2fs", 0xf2f52010, false },    { "tmpfs", 0x01021994, false },
+	{ "overlay", 0x794c7630, false }, { "nfs", 0x6969, true },
+	{ "smb", 0x517b, true },          { "cifs", 0xff534d42, true },
+	{ "smb2", 0xfe534d42, true },     { "9p", 0x01021997, true },
+	{ "fuse", 0x65735546, true },     { "afs", 0x5346414f, true },
+	{ "afs", 0x6b414653, true }, /* the kernel's own */
+	{ "ceph", 0x00c36400, true },     { "ncp", 0x564c, true },
+	{ "coda", 0x73757245, true },
 };
 
 static uint64_t bytes_of_blocks(uint64_t blocks, uint64_t block_bytes)

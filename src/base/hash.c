@@ -48,7 +48,7 @@ bool hex_parse(struct weft_str s, void *out, size_t n)
 			return false;
 	}
 	for (size_t i = 0; i < n; i++)
-		p[i] = (unsigned char)(hex_value(s.ptr[2 * i]) << 4 |
+		p[i] = (unsigned char)(hex_value(s.ptr[2 * i]) * 16 +
 				       hex_value(s.ptr[2 * i + 1]));
 	return true;
 }

@@ -167,7 +167,7 @@ struct check {
 	yyjson_doc *doc;
 	struct weft_str text;
 	unsigned depth_max;
-	yyjson_val **table; /* names of one large object, by hash */
+	struct weft_str *table; /* names of one large object, by hash */
 	size_t table_room;
 };
 
@@ -210,17 +210,16 @@ static yyjson_val *find_twice_small(yyjson_val *object, size_t n)
 	return NULL;
 }
 
-/* Put `key` into the table unless an equal one is there already. */
-static bool add_name(struct check *c, size_t room, yyjson_val *key)
+/* Put `name` into the table unless it is there already. */
+static bool add_name(struct check *c, size_t room, struct weft_str name)
 {
-	struct weft_str name = json_str(key);
 	size_t i = (size_t)hash_bytes(name.ptr, name.len) & (room - 1);
 
-	for (; c->table[i]; i = (i + 1) & (room - 1)) {
-		if (str_eq(json_str(c->table[i]), name))
+	for (; c->table[i].ptr; i = (i + 1) & (room - 1)) {
+		if (str_eq(c->table[i], name))
 			return false;
 	}
-	c->table[i] = key;
+	c->table[i] = name;
 	return true;
 }
 
@@ -242,7 +241,7 @@ static int check_large(struct check *c, yyjson_val *object, size_t n,
 	}
 	memset(c->table, 0, room * sizeof(*c->table));
 	for (size_t i = 0; i < n; i++, key = next_key(key)) {
-		if (!add_name(c, room, key))
+		if (!add_name(c, room, json_str(key)))
 			return fail_twice(c, key, err);
 	}
 	return WEFT_OK;

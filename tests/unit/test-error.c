@@ -94,25 +94,39 @@ static void a_message_is_never_empty(void **state)
 	assert_string_equal(err.message, "not found");
 }
 
-/* Messages of every length around the limit, ending in characters of n
- * bytes: what is left is UTF-8 and as long as it can be. */
+/* What is left of a message that ends in characters of n bytes is UTF-8 and
+ * as long as it can be. */
+static void check_message(const struct weft_error *err, size_t whole, size_t n)
+{
+	size_t room = sizeof(err->message) - 1;
+	size_t len = strlen(err->message);
+
+	assert_true(text_is_utf8(str_of(err->message)));
+	if (whole <= room)
+		assert_int_equal(len, whole);
+	else
+		assert_in_range(len, room - n + 1, room);
+}
+
+/* Messages of every length around the limit. */
 static void check_cut(const char *character)
 {
 	struct weft_error err;
 	size_t n = strlen(character);
 	char text[600];
 
-	for (size_t pad = 480; pad < 520; pad++) {
+	for (size_t pad = 1; pad <= n; pad++) {
 		size_t len = pad;
 
 		memset(text, 'x', pad);
-		for (; len + n < sizeof(text); len += n)
+		for (; len + n < 540; len += n) {
 			memcpy(text + len, character, n);
-		text[len] = '\0';
-		(void)fail(&err, WEFT_INVALID, "%s", text);
-		assert_true(text_is_utf8(str_of(err.message)));
-		assert_true(strlen(err.message) < sizeof(err.message));
-		assert_true(strlen(err.message) >= sizeof(err.message) - n);
+			text[len + n] = '\0';
+			(void)fail(&err, WEFT_INVALID, "%s", text);
+			check_message(&err, len + n, n);
+			(void)fail_prefix(&err, WEFT_INVALID, "%s", "ab");
+			check_message(&err, len + n + 4, n);
+		}
 	}
 }
 

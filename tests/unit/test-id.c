@@ -142,6 +142,8 @@ static void times_outside_of_48_bits_are_cut(void **state)
 	assert_int_equal(id_time_ms(&id), 0);
 	id = new_id(INT64_MAX);
 	assert_int_equal(id_time_ms(&id), (INT64_C(1) << 48) - 1);
+	id = new_id((INT64_C(1) << 48) + 5);
+	assert_int_equal(id_time_ms(&id), (INT64_C(1) << 48) - 1);
 }
 
 static void ids_are_random(void **state)

@@ -122,12 +122,13 @@ static void a_bad_byte_is_found_at_any_place(void **state)
 
 static void a_cut_sequence_at_the_end_is_bad_at_any_length(void **state)
 {
+	static const unsigned char smile[4] = { 0xf0, 0x9f, 0x98, 0x80 };
 	char text[70];
 
 	(void)state;
 	memset(text, 'a', sizeof(text));
 	for (size_t at = 0; at + 4 <= sizeof(text); at++) {
-		memcpy(text + at, SMILE, 4);
+		memcpy(text + at, smile, sizeof(smile));
 		assert_true(is_utf8(text, at + 4));
 		for (size_t n = 1; n < 4; n++)
 			assert_false(is_utf8(text, at + n));
