@@ -15,9 +15,7 @@ static const struct {
 	const char *needs_path; /* what to write behind the colon, or NULL */
 } stores[] = {
 	{ &store_memory, NULL },
-#ifdef WEFT_STORE_JSONL
 	{ &store_jsonl, "DIR" },
-#endif
 };
 
 /* ---- limits ---- */

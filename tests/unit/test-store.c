@@ -87,6 +87,8 @@ static void a_bad_url_is_refused_with_what_to_write(void **state)
 	expect_refused("redis:x", "memory:");
 	expect_refused("Memory:", "unknown scheme");
 	expect_refused(":x", "unknown scheme");
+	expect_refused("jsonl:", "write jsonl:DIR");
+	expect_refused("jsonl:?page=1", "write jsonl:DIR");
 }
 
 static void a_bad_option_is_refused_with_its_name(void **state)
