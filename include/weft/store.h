@@ -177,7 +177,7 @@ struct store_op {
 	} u;
 };
 
-/* Grows in an arena; `failed` is sticky, so that planners check once. */
+/* Ops take effect in their order.  Grows in an arena; `failed` is sticky, so that planners check once. */
 struct op_list {
 	struct store_op *v;
 	size_t n, room;

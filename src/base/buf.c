@@ -12,7 +12,8 @@
 
 void buf_init(struct buf *b, size_t max)
 {
-	*b = (struct buf){ .max = max };
+	/* Half of all there is, so that room and its NUL never overflow. */
+	*b = (struct buf){ .max = max ? max : SIZE_MAX / 2 };
 }
 
 void buf_done(struct buf *b)

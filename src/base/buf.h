@@ -18,7 +18,7 @@ struct buf {
 	int error;  /* 0, WEFT_LIMIT or WEFT_NO_MEMORY */
 };
 
-void buf_init(struct buf *b, size_t max);
+void buf_init(struct buf *b, size_t max); /* 0: no maximum */
 void buf_done(struct buf *b);  /* also for CLEANUP */
 void buf_reset(struct buf *b); /* empty and without error, keeps its memory */
 

@@ -175,39 +175,10 @@ static int apply_one(struct jsonl *js, const struct store_op *op, uint64_t lsn,
 	}
 }
 
-int apply_effects(struct jsonl *js, const struct op_list *ops, uint64_t lsn,
-		  struct weft_error *err)
+int apply_effect(struct jsonl *js, const struct store_op *op, uint64_t lsn,
+		 struct weft_error *err)
 {
-	for (size_t i = 0; i < ops->n; i++) {
-		int r = apply_one(js, &ops->v[i], lsn, false, err);
-
-		if (r < 0)
-			return r;
-	}
-	return WEFT_OK;
-}
-
-/* Work one event of another process into the overlay. */
-static int follow_event(struct jsonl *js, struct live *l,
-			const struct store_event *e, uint64_t lsn,
-			struct arena *a, struct weft_error *err)
-{
-	struct op_list ops = { .arena = a };
-	struct session_rec rec = l->own.rec;
-	int r = derive_event(&rec, e, NULL, &ops, err);
-
-	if (r == WEFT_NO_MEMORY || ops.failed)
-		return fail_no_memory(err);
-	rec.id = l->id;
-	rec.head_seq = u64_max(rec.head_seq, e->last);
-	r = live_set(js, l, &rec, lsn, err);
-	if (r == WEFT_OK && e->type == EVENT_SESSION && rec.op.len)
-		r = name_set_op(js, rec.op, &rec.id, lsn, err);
-	for (size_t i = 0; i < ops.n && r == WEFT_OK; i++)
-		r = apply_one(js, &ops.v[i], lsn, true, err);
-	if (r == WEFT_OK)
-		ops_note(js, l, e);
-	return r;
+	return apply_one(js, op, lsn, false, err);
 }
 
 /* The session of a record, made if the record begins it. */
@@ -218,6 +189,7 @@ static int live_of_record(struct jsonl *js, const struct frame_record *rec,
 	struct catalog_row row;
 	int r;
 
+	arena_init(&a, 0);
 	if (rec->offset > 0)
 		return live_load(js, &rec->session, ret, err);
 	(void)pthread_mutex_lock(&js->mutex);
@@ -226,7 +198,6 @@ static int live_of_record(struct jsonl *js, const struct frame_record *rec,
 	if (*ret)
 		return WEFT_OK;
 	/* It may be in a younger catalogue; if not, it begins here. */
-	arena_init(&a, 0);
 	(void)pthread_rwlock_rdlock(&js->catalog_lock);
 	r = catalog_get(js->catalog, &rec->session, &a, &row, NULL);
 	(void)pthread_rwlock_unlock(&js->catalog_lock);
@@ -235,37 +206,101 @@ static int live_of_record(struct jsonl *js, const struct frame_record *rec,
 	return live_add(js, &rec->session, ret, err);
 }
 
-static int follow_lines(struct jsonl *js, struct live *l,
-			const struct frame_record *rec, uint64_t lsn,
-			struct weft_error *err)
+/* The lines of one record, worked into a copy of its session's record. */
+struct run {
+	const struct frame_record *from;
+	struct session_rec rec;
+	struct op_list effects;
+	struct store_event *events; /* those with an operation id */
+	size_t n_events;
+	struct arena arena;
+};
+
+static int run_event(struct run *run, const struct store_event *e,
+		     struct weft_error *err)
 {
-	CLEANUP(arena_done) struct arena a;
+	if (derive_event(&run->rec, e, NULL, &run->effects, err) ==
+		    WEFT_NO_MEMORY ||
+	    run->effects.failed)
+		return fail_no_memory(err);
+	run->rec.id = run->from->session;
+	run->rec.head_seq = u64_max(run->rec.head_seq, e->last);
+	if (e->op.len)
+		run->events[run->n_events++] = *e;
+	return WEFT_OK;
+}
+
+static int run_lines(struct run *run, struct weft_error *err)
+{
+	struct weft_str bytes = run->from->bytes;
 	size_t pos = 0;
 
-	arena_init(&a, 0);
-	while (pos < rec->bytes.len) {
-		const char *start = rec->bytes.ptr + pos;
-		const char *nl = memchr(start, '\n', rec->bytes.len - pos);
-		size_t len = nl ? (size_t)(nl - start) : rec->bytes.len - pos;
+	run->events = ARENA_ARRAY(&run->arena, struct store_event,
+				  (size_t)run->from->lines + 1);
+	if (!run->events)
+		return fail_no_memory(err);
+	while (pos < bytes.len) {
+		const char *start = bytes.ptr + pos;
+		const char *nl = memchr(start, '\n', bytes.len - pos);
+		size_t len = nl ? (size_t)(nl - start) : bytes.len - pos;
 		struct weft_str text = { start, len };
 		struct store_event e;
 		struct file_line head;
 		int r;
 
 		pos += len + 1;
-		if (len == 0 ||
-		    (rec->offset == 0 && text.ptr == rec->bytes.ptr &&
-		     file_line_read(text, &head)))
+		if (len == 0 || (run->from->offset == 0 && start == bytes.ptr &&
+				 file_line_read(text, &head)))
 			continue;
-		arena_reset(&a);
-		event_read(&rec->session, text, &a, &e);
-		if (e.seq <= l->own.rec.head_seq)
+		event_read(&run->from->session, text, &run->arena, &e);
+		if (e.seq <= run->rec.head_seq)
 			continue;
-		r = follow_event(js, l, &e, lsn, &a, err);
+		r = run_event(run, &e, err);
 		if (r < 0)
 			return r;
 	}
 	return WEFT_OK;
+}
+
+/* Readers see a record and the lines it counts at once. */
+static int show_run(struct jsonl *js, struct live *l, const struct run *run,
+		    uint64_t lsn, struct weft_error *err)
+{
+	const struct frame_record *from = run->from;
+	int r;
+
+	(void)pthread_mutex_lock(&js->mutex);
+	r = live_set(js, l, &run->rec, lsn, err);
+	if (r == WEFT_OK) {
+		l->gen = from->gen;
+		l->end = from->offset + from->bytes.len;
+		l->created = l->created || from->offset == 0;
+		l->torn = false;
+	}
+	(void)pthread_mutex_unlock(&js->mutex);
+	return r;
+}
+
+static int follow_record(struct jsonl *js, struct live *l,
+			 const struct frame_record *from, uint64_t lsn,
+			 struct weft_error *err)
+{
+	struct run run = { .from = from, .rec = l->own.rec };
+	int r;
+
+	arena_init(&run.arena, 0);
+	run.effects.arena = &run.arena;
+	r = run_lines(&run, err);
+	for (size_t i = 0; i < run.effects.n && r == WEFT_OK; i++)
+		r = apply_one(js, &run.effects.v[i], lsn, true, err);
+	if (r == WEFT_OK && from->offset == 0 && run.rec.op.len)
+		r = name_set_op(js, run.rec.op, &run.rec.id, lsn, err);
+	if (r == WEFT_OK)
+		r = show_run(js, l, &run, lsn, err);
+	for (size_t i = 0; i < run.n_events && r == WEFT_OK; i++)
+		ops_note(js, l, &run.events[i]);
+	arena_done(&run.arena);
+	return r;
 }
 
 int follow_frame(struct jsonl *js, const struct frame *f,
@@ -286,15 +321,9 @@ int follow_frame(struct jsonl *js, const struct frame *f,
 			return r;
 		if (is_known(js, l, f->end))
 			continue;
-		r = follow_lines(js, l, &rec, f->end, err);
+		r = follow_record(js, l, &rec, f->end, err);
 		if (r < 0)
 			return r;
-		(void)pthread_mutex_lock(&js->mutex);
-		l->gen = rec.gen;
-		l->end = rec.offset + rec.bytes.len;
-		l->created = l->created || rec.offset == 0;
-		l->lsn = u64_max(l->lsn, f->end);
-		(void)pthread_mutex_unlock(&js->mutex);
 	}
 	return WEFT_OK;
 }

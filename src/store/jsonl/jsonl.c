@@ -29,12 +29,16 @@ static uint64_t read_boot(struct fs *fs)
 static void init_locks(struct jsonl *js)
 {
 	pthread_condattr_t attr;
+	pthread_mutexattr_t recursive;
 
 	(void)pthread_mutex_init(&js->ckpt_mutex, NULL);
 	gate_init(&js->gate);
 	(void)pthread_mutex_init(&js->writer, NULL);
 	(void)pthread_rwlock_init(&js->catalog_lock, NULL);
-	(void)pthread_mutex_init(&js->mutex, NULL);
+	(void)pthread_mutexattr_init(&recursive);
+	(void)pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+	(void)pthread_mutex_init(&js->mutex, &recursive);
+	(void)pthread_mutexattr_destroy(&recursive);
 	(void)pthread_mutex_init(&js->thread_mutex, NULL);
 	(void)pthread_condattr_init(&attr);
 	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -293,9 +297,13 @@ static int jsonl_close(struct store *s, struct weft_error *err)
 	struct jsonl *js = jsonl_of(s);
 	int r = WEFT_OK;
 
-	/* In a child of fork() the thread does not exist, and the locks are
-	 * the parent's. */
-	if (getpid() == js->pid && !js->read_only) {
+	/* In a child of fork() the thread does not exist, and any lock may be
+	 * held for ever.  Only what keeps others out is given back. */
+	if (getpid() != js->pid) {
+		file_close(js->wal.lock_file);
+		return WEFT_OK;
+	}
+	if (!js->read_only) {
 		checkpoint_stop(js);
 		r = close_cleanly(js, err);
 	}
@@ -310,8 +318,10 @@ static int jsonl_where(struct store *s, const struct weft_id *session,
 		       struct weft_error *err)
 {
 	char path[PATH_BYTES];
-	int r = path_session(jsonl_of(s), session, path, err);
+	int r = js_check(jsonl_of(s), err);
 
+	if (r == WEFT_OK)
+		r = path_session(jsonl_of(s), session, path, err);
 	if (r < 0)
 		return r;
 	*ret = arena_str(a, str_of(path));
@@ -406,7 +416,10 @@ static int jsonl_health(struct store *s, struct store_health *ret)
 	struct jsonl *js = jsonl_of(s);
 	struct wal_state st = { 0 };
 	struct fs_space space = { 0 };
+	int r = js_check(js, NULL);
 
+	if (r < 0)
+		return r;
 	*ret = (struct store_health){
 		.complete = catalog_is_complete(js),
 		.checkpoints = atomic_load(&js->checkpoints),

@@ -17,7 +17,9 @@
  *   gate         between enter() and leave(); first come, first served
  *   writer       W: whoever changes records, names, the log's map
  *   catalog_lock the pointer to the catalogue (shared by its users)
- *   mutex        M: the tables; held for moments, never over I/O
+ *   mutex        M: the tables; held for moments, never over I/O.  It may be
+ *                taken again by who has it, so that several changes can be
+ *                made to show at once
  *
  * A field marked W+M is changed with both and read with either.
  */
@@ -268,9 +270,9 @@ void stop(struct jsonl *js);
 int catch_up(struct jsonl *js, struct weft_error *err);
 /* The same for readers: does nothing, cheaply, when there is nothing new. */
 int refresh(struct jsonl *js, struct weft_error *err);
-/* Work the effects of one event into the overlay.  Needs W. */
-int apply_effects(struct jsonl *js, const struct op_list *ops, uint64_t lsn,
-		  struct weft_error *err);
+/* Work an op that is neither an event nor a record into the overlay.  W. */
+int apply_effect(struct jsonl *js, const struct store_op *op, uint64_t lsn,
+		 struct weft_error *err);
 int follow_frame(struct jsonl *js, const struct frame *f,
 		 struct weft_error *err);
 

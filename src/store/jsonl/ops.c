@@ -77,9 +77,15 @@ static bool note(struct op_set *s, struct weft_str op, uint64_t seq,
 	return true;
 }
 
+/* The operation id of a session's creation is not one of the session's. */
+static bool has_op(const struct store_event *e)
+{
+	return e->op.len > 0 && e->type != EVENT_SESSION;
+}
+
 void ops_note(struct jsonl *js, struct live *l, const struct store_event *e)
 {
-	if (!l->ops || e->op.len == 0)
+	if (!l->ops || !has_op(e))
 		return;
 	/* A set that cannot grow is read again when it is next needed. */
 	if (!note(l->ops, e->op, e->seq, js->store.limits.ops_remembered)) {
@@ -121,7 +127,7 @@ static int fill(struct jsonl *js, struct live *l, struct op_set *s,
 		for (size_t i = 0; i < page.n; i++) {
 			const struct store_event *e = &page.v[i];
 
-			if (e->op.len && !note(s, e->op, e->seq, keep))
+			if (has_op(e) && !note(s, e->op, e->seq, keep))
 				return fail_no_memory(err);
 		}
 		done = page.done || page.n == 0;

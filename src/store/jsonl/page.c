@@ -111,6 +111,13 @@ static int take_line(struct reading *g, struct weft_str text, bool again)
 	return r;
 }
 
+/* Is there no room for another line of so many bytes, or no need? */
+static bool is_full(const struct reading *g, size_t bytes)
+{
+	return g->page->n >= g->max || g->before >= g->range->last ||
+	       (g->page->n > 0 && g->bytes + bytes > g->max_bytes);
+}
+
 /* Read the lines of a piece of the file that begins and ends with a line. */
 static int take_piece(struct reading *g, struct weft_str piece, uint64_t at,
 		      bool stop_when_full)
@@ -127,9 +134,7 @@ static int take_piece(struct reading *g, struct weft_str piece, uint64_t at,
 		bool again = at + end < verified;
 		int r;
 
-		if (stop_when_full &&
-		    (n >= g->max || g->before >= g->range->last ||
-		     (n > 0 && g->bytes >= g->max_bytes))) {
+		if (stop_when_full && is_full(g, text.len)) {
 			g->full = true;
 			break;
 		}

@@ -113,6 +113,10 @@ int jsonl_read_events(struct store *s, const struct event_range *r,
 		struct page_source src;
 
 		status = lookup_source(js, &r->session, &src, err);
+		if (status == WEFT_NOT_FOUND) {
+			*ret = (struct event_page){ .done = 1 };
+			return WEFT_OK;
+		}
 		if (status < 0)
 			break;
 		file = src.file;

@@ -260,6 +260,7 @@ static int mend(struct repair *p, struct file *f, uint64_t size,
 	if (!has_readable(&x, &p->session))
 		return put_away(p, path);
 	file_line_write(&p->out, &p->session, p->gen + 1);
+	buf_add_c(&p->out, '\n');
 	for (size_t i = 0; i < x.n && r == WEFT_OK; i++)
 		r = mend_line(p, &x.v[i]);
 	if (r == WEFT_OK)

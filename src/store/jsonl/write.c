@@ -73,6 +73,9 @@ static int view_read_events(struct store_view *v, const struct event_range *r,
 	struct live *l;
 	int status = live_load(js, &r->session, &l, err);
 
+	*ret = (struct event_page){ .done = 1 };
+	if (status == WEFT_NOT_FOUND)
+		return WEFT_OK;
 	if (status == WEFT_OK)
 		status = live_check_file(js, l, err);
 	if (status < 0)
@@ -210,6 +213,24 @@ static void forget_runs(struct batch *b)
 	}
 }
 
+/* Others that the plan changes must be in memory before it is too late to
+ * refuse. */
+static int load_touched(struct jsonl *js, const struct op_list *ops,
+			struct weft_error *err)
+{
+	int r = WEFT_OK;
+
+	for (size_t i = 0; i < ops->n && r == WEFT_OK; i++) {
+		struct live *l;
+
+		if (ops->v[i].kind == OP_ADD || ops->v[i].kind == OP_HIDE)
+			r = live_load(js, &ops->v[i].session, &l, err);
+		if (r == WEFT_NOT_FOUND)
+			r = WEFT_OK;
+	}
+	return r;
+}
+
 /* Sort the events of the plan by session, in their order. */
 static int group(struct jsonl *js, struct batch *b, struct weft_error *err)
 {
@@ -246,7 +267,7 @@ static void add_run(struct buf *f, const struct batch *b, struct run *run)
 
 	if (!run->l)
 		file_line_write(f, &run->session, run->gen);
-	else if (run->l->torn)
+	if (!run->l || run->l->torn)
 		buf_add_c(f, '\n');
 	for (size_t i = run->first; i; i = b->next[i - 1]) {
 		const struct store_event *e = b->ops->v[i - 1].u.event;
@@ -318,54 +339,56 @@ static int check_blobs(struct jsonl *js, const struct op_list *ops,
 static int take_over_session(struct jsonl *js, const struct session_rec *rec,
 			     uint64_t lsn, struct weft_error *err)
 {
-	struct live *l;
-	int r;
+	struct live *l = live_find(js, &rec->id);
+	int r = l ? WEFT_OK : live_add(js, &rec->id, &l, err);
 
-	(void)pthread_mutex_lock(&js->mutex);
-	l = live_find(js, &rec->id);
-	(void)pthread_mutex_unlock(&js->mutex);
-	r = l ? WEFT_OK : live_add(js, &rec->id, &l, err);
 	if (r == WEFT_OK)
 		r = live_set(js, l, rec, lsn, err);
+	if (r == WEFT_OK && l->end == 0) {
+		l->created = true;
+		if (rec->op.len)
+			r = name_set_op(js, rec->op, &rec->id, lsn, err);
+	}
 	return r;
 }
 
-static int take_over_run(struct jsonl *js, const struct batch *b,
-			 const struct run *run)
+static void take_over_run(struct jsonl *js, const struct batch *b,
+			  const struct run *run)
 {
-	struct live *l;
+	struct live *l = live_find(js, &run->session);
 
-	(void)pthread_mutex_lock(&js->mutex);
-	l = live_find(js, &run->session);
-	if (l) {
-		l->end = run->offset + run->bytes;
-		l->created = l->created || run->offset == 0;
-		l->torn = false;
-	}
-	(void)pthread_mutex_unlock(&js->mutex);
-	for (size_t i = run->first; i && l; i = b->next[i - 1])
+	if (!l)
+		return;
+	l->end = run->offset + run->bytes;
+	l->torn = false;
+	for (size_t i = run->first; i; i = b->next[i - 1])
 		ops_note(js, l, b->ops->v[i - 1].u.event);
-	return WEFT_OK;
 }
 
-/* Make the plan's outcome the overlay's; only memory can fail here. */
+/* Make the plan's outcome the overlay's, so that it shows at once; only
+ * memory can fail here. */
 static int take_over(struct jsonl *js, const struct batch *b, uint64_t lsn,
 		     struct weft_error *err)
 {
 	const struct op_list *ops = b->ops;
-	int r = apply_effects(js, ops, lsn, err);
+	int r = WEFT_OK;
 
-	for (size_t i = 0; i < ops->n && r == WEFT_OK; i++) {
-		const struct session_rec *rec = ops->v[i].u.rec;
+	(void)pthread_mutex_lock(&js->mutex);
+	for (size_t i = 0; i < b->n_runs && r == WEFT_OK; i++) {
+		struct live *l;
 
-		if (ops->v[i].kind != OP_SESSION)
-			continue;
-		r = take_over_session(js, rec, lsn, err);
-		if (r == WEFT_OK && rec->op.len)
-			r = name_set_op(js, rec->op, &rec->id, lsn, err);
+		if (!live_find(js, &b->runs[i].session))
+			r = live_add(js, &b->runs[i].session, &l, err);
 	}
-	for (size_t i = 0; i < b->n_runs && r == WEFT_OK; i++)
-		r = take_over_run(js, b, &b->runs[i]);
+	for (size_t i = 0; i < ops->n && r == WEFT_OK; i++) {
+		if (ops->v[i].kind == OP_SESSION)
+			r = take_over_session(js, ops->v[i].u.rec, lsn, err);
+		else
+			r = apply_effect(js, &ops->v[i], lsn, err);
+	}
+	for (size_t i = 0; i < b->n_runs; i++)
+		take_over_run(js, b, &b->runs[i]);
+	(void)pthread_mutex_unlock(&js->mutex);
 	return r;
 }
 
@@ -463,6 +486,8 @@ static int write_planned(struct jsonl *js, store_plan *plan, void *ctx,
 	r = plan(ctx, &v.view, &ops, err);
 	if (r == WEFT_OK && ops.failed)
 		r = fail_no_memory(err);
+	if (r == WEFT_OK)
+		r = load_touched(js, &ops, err);
 	if (r == WEFT_OK)
 		r = group(js, &b, err);
 	if (r == WEFT_OK && b.n_runs)
