@@ -53,9 +53,11 @@ static uint64_t segment_size(const struct jsonl *js, uint64_t need_bytes)
 {
 	uint64_t size = wal_largest_segment(&js->wal);
 	uint64_t max = js->store.limits.segment_bytes_max;
+	bool filled = js->st.prev - u64_min(js->st.prev, js->st.ckpt) >=
+		      size / 2;
 	bool quick = clock_mono_us() - js->last_checkpoint_us < GROW_IF_US;
 
-	if ((js->starved || quick) && size < max)
+	if ((js->starved || (filled && quick)) && size < max)
 		size *= 2;
 	while (size < need_bytes)
 		size *= 2;

@@ -121,12 +121,12 @@ static int fold_sorted(struct folding *g, struct file *f, uint64_t size)
 	return r;
 }
 
-static int fold_in_order(struct folding *g, struct lines *in)
+static int fold_in_order(struct folding *g, struct line_reader *in)
 {
 	struct line line;
 	int r;
 
-	while ((r = lines_next(in, &line)) == 1) {
+	while ((r = line_reader_next(in, &line)) == 1) {
 		struct file_line head;
 
 		g->fold->torn = line.torn;
@@ -147,12 +147,12 @@ int fold_file(struct jsonl *js, const struct weft_id *id, struct file *f,
 	      struct fold *fold, struct weft_error *err)
 {
 	struct folding g = { .fold = fold, .session = *id, .err = err };
-	CLEANUP(lines_done) struct lines in;
+	CLEANUP(line_reader_done) struct line_reader in;
 	struct file_stat st;
 	char local[80];
 	int r = file_stat(f, &st);
 
-	lines_init(&in, f, 0, st.size);
+	line_reader_init(&in, f, 0, st.size);
 	if (r < 0)
 		return fail_errno(err, -r, "look at a session's file");
 	arena_init(&g.arena, 0);

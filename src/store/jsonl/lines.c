@@ -7,19 +7,20 @@
 
 #define FIRST_ROOM KIB(256)
 
-void lines_init(struct lines *l, struct file *f, uint64_t from, uint64_t end)
+void line_reader_init(struct line_reader *l, struct file *f, uint64_t from,
+		      uint64_t end)
 {
-	*l = (struct lines){ .f = f, .at = from, .end = end };
+	*l = (struct line_reader){ .f = f, .at = from, .end = end };
 }
 
-void lines_done(struct lines *l)
+void line_reader_done(struct line_reader *l)
 {
 	mem_free(l->buf);
 	l->buf = NULL;
 }
 
 /* Move what is left to the front and read more behind it. */
-static int fill(struct lines *l)
+static int fill(struct line_reader *l)
 {
 	uint64_t from;
 	ssize_t n;
@@ -50,7 +51,7 @@ static int fill(struct lines *l)
 	return n > 0;
 }
 
-int lines_next(struct lines *l, struct line *ret)
+int line_reader_next(struct line_reader *l, struct line *ret)
 {
 	size_t looked = 0;
 

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 
-struct lines {
+struct line_reader {
 	struct file *f;
 	uint64_t at;  /* where the buffer begins in the file */
 	uint64_t end; /* read no further */
@@ -18,9 +18,10 @@ struct line {
 	bool torn; /* the file ends without a newline */
 };
 
-void lines_init(struct lines *l, struct file *f, uint64_t from, uint64_t end);
-void lines_done(struct lines *l); /* also for CLEANUP */
+void line_reader_init(struct line_reader *l, struct file *f, uint64_t from,
+		      uint64_t end);
+void line_reader_done(struct line_reader *l); /* also for CLEANUP */
 /* 1 and a line, 0 at the end, or a negative errno. */
-int lines_next(struct lines *l, struct line *ret);
+int line_reader_next(struct line_reader *l, struct line *ret);
 
 #endif

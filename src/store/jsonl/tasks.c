@@ -77,18 +77,19 @@ static int search_line(struct blob_search *b, struct weft_str line)
 static int search_session(void *ctx, const struct weft_id *id)
 {
 	struct blob_search *b = ctx;
-	CLEANUP(lines_done) struct lines in;
+	CLEANUP(line_reader_done) struct line_reader in;
 	CLEANUP(live_file_cleanup) struct live_file *file = NULL;
 	struct page_source src;
 	struct line line;
 	int got, r = lookup_source(b->js, id, &src, b->err);
 
-	lines_init(&in, r < 0 ? NULL : src.file->f, 0, r < 0 ? 0 : src.end);
+	line_reader_init(&in, r < 0 ? NULL : src.file->f, 0,
+			 r < 0 ? 0 : src.end);
 	/* A file that cannot be read may refer to anything. */
 	if (r < 0)
 		return r;
 	file = src.file;
-	while ((got = lines_next(&in, &line)) == 1) {
+	while ((got = line_reader_next(&in, &line)) == 1) {
 		r = search_line(b, line.text);
 		if (r < 0)
 			return r;

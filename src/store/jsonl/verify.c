@@ -94,12 +94,12 @@ static int check_event(struct scrutiny *s, struct weft_str text)
 
 static int check_lines(struct scrutiny *s, struct file *f, uint64_t end)
 {
-	CLEANUP(lines_done) struct lines in;
+	CLEANUP(line_reader_done) struct line_reader in;
 	struct line line;
 	int r = WEFT_OK, got;
 
-	lines_init(&in, f, 0, end);
-	while ((got = lines_next(&in, &line)) == 1) {
+	line_reader_init(&in, f, 0, end);
+	while ((got = line_reader_next(&in, &line)) == 1) {
 		bool is_file_line = false;
 
 		s->line++;
