@@ -193,7 +193,7 @@ static int count_session(struct call *c, const struct session_rec *rec,
 
 static int count_sessions(struct call *c, struct counts *n)
 {
-	CLEANUP(arena_done) struct arena scratch;
+	CLEANUP(arena_done) struct arena scratch = { 0 };
 	struct list_query q = {
 		.sort = LIST_BY_CREATION,
 		.deleted = LIST_WITH_DELETED,

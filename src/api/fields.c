@@ -326,7 +326,7 @@ struct weft_str call_raw(const struct call *c, const char *name)
 
 int call_json(struct call *c, const char *name, struct weft_str *ret)
 {
-	CLEANUP(buf_done) struct buf b;
+	CLEANUP(buf_done) struct buf b = { 0 };
 	struct weft_str raw = call_raw(c, name);
 	int r;
 

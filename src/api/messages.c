@@ -166,7 +166,7 @@ static void reverse(struct view_page *p)
 static int find_last(struct call *c, struct reading *d, uint64_t n,
 		     bool *ret_ready)
 {
-	CLEANUP(arena_done) struct arena scratch;
+	CLEANUP(arena_done) struct arena scratch = { 0 };
 	uint64_t first = d->range.first;
 	struct reading back = *d;
 	bool single = true;

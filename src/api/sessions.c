@@ -222,7 +222,7 @@ static int change_fields(struct call *c, struct weft_str patch)
 
 int method_rename(struct call *c)
 {
-	CLEANUP(buf_done) struct buf b;
+	CLEANUP(buf_done) struct buf b = { 0 };
 	int r;
 
 	buf_init(&b, SIZE_MAX);

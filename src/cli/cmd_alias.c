@@ -13,7 +13,7 @@ static const struct arg args[] = {
 
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q;
+	CLEANUP(req_done) struct req q = { 0 };
 
 	req_init(&q, c, "alias");
 	req_text(&q, "how", "HOW", cli_arg(c, 0));

@@ -203,7 +203,7 @@ static void print_limits(struct cli *c, yyjson_val *root)
 
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q;
+	CLEANUP(req_done) struct req q = { 0 };
 	CLEANUP(answer_done) struct answer a = { 0 };
 	bool limits = strcmp(cli_arg(c, 0), "limits") == 0;
 	yyjson_val *root;

@@ -101,8 +101,8 @@ static void text_receipt(struct cli *c, yyjson_val *receipt)
 
 static int append_text(struct cli *c)
 {
-	CLEANUP(buf_done) struct buf text;
-	CLEANUP(req_done) struct req q;
+	CLEANUP(buf_done) struct buf text = { 0 };
+	CLEANUP(req_done) struct req q = { 0 };
 	const char *role = cli_opt(c, OPT_ROLE);
 	int r;
 

@@ -70,8 +70,8 @@ struct place {
 
 static int next_page(struct cli *c, struct place *p, bool text, bool *first)
 {
-	CLEANUP(req_done) struct req q;
-	CLEANUP(answer_done) struct answer a;
+	CLEANUP(req_done) struct req q = { 0 };
+	CLEANUP(answer_done) struct answer a = { 0 };
 	uint64_t n;
 	int r;
 

@@ -131,7 +131,7 @@ static void text_list(struct cli *c, yyjson_val *answer)
 
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q;
+	CLEANUP(req_done) struct req q = { 0 };
 
 	req_init(&q, c, "list");
 	req_opt(&q, "query", OPT_QUERY);

@@ -105,7 +105,7 @@ static void add_aliases(struct req *q)
 
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q;
+	CLEANUP(req_done) struct req q = { 0 };
 
 	req_init(&q, c, "new");
 	req_opt(&q, "key", OPT_KEY);

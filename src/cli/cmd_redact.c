@@ -24,7 +24,7 @@ static void text_redacted(struct cli *c, yyjson_val *answer)
 
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q;
+	CLEANUP(req_done) struct req q = { 0 };
 
 	req_init(&q, c, "redact");
 	req_session(&q, 0);

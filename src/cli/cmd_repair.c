@@ -4,8 +4,8 @@
 
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q;
-	CLEANUP(answer_done) struct answer a;
+	CLEANUP(req_done) struct req q = { 0 };
+	CLEANUP(answer_done) struct answer a = { 0 };
 	yyjson_val *report;
 	int r;
 

@@ -8,7 +8,7 @@ static const struct arg args[] = {
 
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q;
+	CLEANUP(req_done) struct req q = { 0 };
 
 	req_init(&q, c, "restore");
 	req_session(&q, 0);

@@ -98,7 +98,7 @@ static int add_change(struct cli *c, struct req *q, const char *change)
 
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q;
+	CLEANUP(req_done) struct req q = { 0 };
 
 	req_init(&q, c, "set");
 	req_session(&q, 0);

@@ -37,7 +37,7 @@ static void text_stats(struct cli *c, yyjson_val *s)
 
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q;
+	CLEANUP(req_done) struct req q = { 0 };
 
 	req_init(&q, c, "stats");
 	return cli_answer(c, &q, text_stats);

@@ -100,8 +100,8 @@ static int print_events(struct cli *c, uint64_t *after)
 	bool more;
 
 	do {
-		CLEANUP(req_done) struct req q;
-		CLEANUP(answer_done) struct answer a;
+		CLEANUP(req_done) struct req q = { 0 };
+		CLEANUP(answer_done) struct answer a = { 0 };
 		struct weft_str events, event;
 		size_t pos = 0;
 		int r;
@@ -132,8 +132,8 @@ static int print_events(struct cli *c, uint64_t *after)
 /* The session's id: its names may move while we follow it. */
 static int find_session(struct cli *c)
 {
-	CLEANUP(req_done) struct req q;
-	CLEANUP(answer_done) struct answer a;
+	CLEANUP(req_done) struct req q = { 0 };
+	CLEANUP(answer_done) struct answer a = { 0 };
 	yyjson_val *root;
 	int r;
 

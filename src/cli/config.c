@@ -188,7 +188,7 @@ static int config_read(struct config *f)
 /* jsonl: and a path in which nothing means anything else. */
 static const char *default_url(struct cli *c)
 {
-	CLEANUP(buf_done) struct buf b;
+	CLEANUP(buf_done) struct buf b = { 0 };
 	const char *data = xdg(c, "XDG_DATA_HOME", ".local/share");
 
 	if (!data)

@@ -52,7 +52,7 @@ struct pump {
 void jsonl_print_receipt(struct cli *c, uint64_t seq, const char *id,
 			 const char *session, bool replayed)
 {
-	CLEANUP(buf_done) struct buf b;
+	CLEANUP(buf_done) struct buf b = { 0 };
 
 	buf_init(&b, KIB(4));
 	buf_add_lit(&b, "{\"seq\":");
@@ -69,7 +69,7 @@ void jsonl_print_receipt(struct cli *c, uint64_t seq, const char *id,
 void jsonl_print_error(struct cli *c, const struct weft_error *err,
 		       uint64_t line)
 {
-	CLEANUP(buf_done) struct buf b;
+	CLEANUP(buf_done) struct buf b = { 0 };
 
 	buf_init(&b, KIB(16));
 	buf_printf(&b, "{\"error\":{\"code\":\"%s\",\"message\":",
@@ -113,8 +113,8 @@ static int print_answered(struct pump *p)
 
 int jsonl_line_max(struct cli *c, size_t *ret)
 {
-	CLEANUP(req_done) struct req q;
-	CLEANUP(answer_done) struct answer a;
+	CLEANUP(req_done) struct req q = { 0 };
+	CLEANUP(answer_done) struct answer a = { 0 };
 	yyjson_val *root;
 	int r;
 

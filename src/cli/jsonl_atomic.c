@@ -158,8 +158,8 @@ static void batch_done(struct batch *b)
 
 static int limits(struct batch *b)
 {
-	CLEANUP(req_done) struct req q;
-	CLEANUP(answer_done) struct answer a;
+	CLEANUP(req_done) struct req q = { 0 };
+	CLEANUP(answer_done) struct answer a = { 0 };
 	yyjson_val *root;
 	int r;
 

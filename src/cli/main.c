@@ -85,7 +85,7 @@ int cli_open(struct cli *c)
 
 static void print_error(bool json, const struct weft_error *err)
 {
-	CLEANUP(buf_done) struct buf text, safe;
+	CLEANUP(buf_done) struct buf text = { 0 }, safe = { 0 };
 
 	buf_init(&text, KIB(16));
 	buf_init(&safe, KIB(64));

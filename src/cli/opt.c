@@ -264,7 +264,7 @@ int opt_parse(int argc, char **argv, struct arena *a, struct parsed *ret,
 
 struct weft_str opt_usage(const struct command *c, struct arena *a)
 {
-	CLEANUP(buf_done) struct buf b;
+	CLEANUP(buf_done) struct buf b = { 0 };
 
 	buf_init(&b, KIB(4));
 	buf_printf(&b, "weft %s [OPTION]...", c->name);

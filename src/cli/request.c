@@ -223,7 +223,7 @@ struct weft_str raw_member(struct weft_str object, const char *name)
 int cli_answer(struct cli *c, struct req *q,
 	       void (*text)(struct cli *c, yyjson_val *root))
 {
-	CLEANUP(answer_done) struct answer a;
+	CLEANUP(answer_done) struct answer a = { 0 };
 	yyjson_val *root;
 	int r = req_call(q, &a);
 

@@ -56,7 +56,7 @@ static void row_time(struct cli *c, const char *name, struct weft_str time)
 /* A member that is JSON of its own: shown as such, if there is something. */
 static void row_json(struct cli *c, const char *name, yyjson_val *v)
 {
-	CLEANUP(buf_done) struct buf b;
+	CLEANUP(buf_done) struct buf b = { 0 };
 
 	if (!v || yyjson_is_null(v) ||
 	    (yyjson_is_ctn(v) && unsafe_yyjson_get_len(v) == 0))
@@ -156,7 +156,7 @@ void text_session(struct cli *c, yyjson_val *s)
 /* As much of a value as fits on the line, on one line. */
 static void one_line_value(struct cli *c, yyjson_val *v)
 {
-	CLEANUP(buf_done) struct buf b;
+	CLEANUP(buf_done) struct buf b = { 0 };
 	struct weft_str text, cut;
 
 	buf_init(&b, SIZE_MAX);
