@@ -1,0 +1,70 @@
+/*
+ * bench.h - how fast we are, next to what the machine can do.
+ *
+ * A measurement is a ratio: a rate (or a time) of ours to a raw one that was
+ * taken in the same round.  Rounds are interleaved and medians are shown, for
+ * machines are noisy.
+ */
+#ifndef CLI_BENCH_H
+#define CLI_BENCH_H
+
+#include "cli/cli.h"
+
+#define BENCH_ROUNDS_MAX 31
+
+/* One line of the table in one round. */
+struct sample {
+	double per_s;
+	double p50_us, p99_us;
+};
+
+/* Latencies of one measurement. */
+struct times {
+	uint32_t *us10; /* tenths of a microsecond */
+	size_t n, room;
+};
+
+struct line_result {
+	const char *name;
+	double per_s, ratio, p50_us, p99_us; /* medians */
+};
+
+struct bench {
+	struct cli *cli;
+	char dir[512]; /* a fresh directory, removed at the end */
+	uint64_t rounds;
+	double seconds; /* of one measurement */
+	struct weft_error *err;
+};
+
+int bench_append(struct bench *b);
+int bench_load(struct bench *b);
+
+/* Raw limits (bench_raw.c). */
+int raw_appends(struct bench *b, struct sample *ret);
+int raw_batches(struct bench *b, unsigned batch, struct sample *ret);
+
+/* ---- measuring ---- */
+
+int times_init(struct times *t, size_t room, struct weft_error *err);
+void times_done(struct times *t);
+void times_add(struct times *t, int64_t ns);
+/* A sample of `n` things in `ns`, with the percentiles of the times. */
+struct sample times_sample(struct times *t, uint64_t n, int64_t ns);
+int64_t now_ns(void);
+
+/* The median over rounds of every field; `raw` is what ratio goes by, or
+ * NULL.  by_time: ratio of times instead of rates. */
+struct line_result bench_median(const char *name, const struct sample *v,
+				const struct sample *raw, size_t n,
+				bool by_time);
+void bench_print(struct bench *b, const struct line_result *v, size_t n,
+		 const char *note);
+
+/* A message of about 1 KB as JSON; different for every i. */
+struct weft_str bench_message(char out[1100], uint64_t i);
+/* Make n sessions in the store; their ids, 27 bytes each. */
+int bench_sessions(struct weft_store *s, size_t n, char (*ids)[27],
+		   struct weft_error *err);
+
+#endif

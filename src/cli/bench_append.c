@@ -1,0 +1,252 @@
+/* bench_append.c - durable appends: one writer, many threads, many in flight. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/bench.h"
+
+#define SESSIONS 1000u
+#define THREADS  64u
+
+struct load {
+	struct bench *bench;
+	struct weft_store *store;
+	char (*ids)[27];
+	atomic_ullong next;
+	int64_t until;
+	atomic_int failed; /* a code */
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	struct times times; /* mutex */
+	uint64_t done;      /* mutex */
+	unsigned in_flight; /* mutex */
+	unsigned wake_at;   /* mutex: wake the producer at so many; 0: awake */
+	struct weft_error err;
+};
+
+/* ---- blocking ---- */
+
+static void *append_blocking(void *arg)
+{
+	struct load *l = arg;
+	char text[1100];
+	uint64_t done = 0;
+	struct times t;
+
+	if (times_init(&t, 100000, NULL) < 0)
+		return NULL;
+	while (now_ns() < l->until) {
+		uint64_t i = atomic_fetch_add(&l->next, 1);
+		struct weft_str m = bench_message(text, i);
+		struct weft_receipt receipt;
+		struct weft_error err;
+		int64_t before = now_ns();
+
+		if (weft_append(l->store, l->ids[i * 7919 % SESSIONS], 26,
+				m.ptr, m.len, NULL, &receipt, &err) < 0) {
+			l->err = err;
+			atomic_store(&l->failed, err.code);
+			break;
+		}
+		times_add(&t, now_ns() - before);
+		done++;
+	}
+	(void)pthread_mutex_lock(&l->mutex);
+	l->done += done;
+	for (size_t i = 0; i < t.n; i++)
+		times_add(&l->times, (int64_t)t.us10[i] * 100);
+	(void)pthread_mutex_unlock(&l->mutex);
+	times_done(&t);
+	return NULL;
+}
+
+static void run_threads(struct load *l, unsigned n)
+{
+	pthread_t threads[THREADS];
+	unsigned started = 0;
+
+	if (n == 1) {
+		(void)append_blocking(l);
+		return;
+	}
+	while (started < n &&
+	       pthread_create(&threads[started], NULL, append_blocking, l) == 0)
+		started++;
+	for (unsigned i = 0; i < started; i++)
+		(void)pthread_join(threads[i], NULL);
+}
+
+/* ---- in flight ---- */
+
+struct flight {
+	struct load *load;
+	int64_t begun;
+	struct flight *next; /* free list */
+};
+
+static struct flight *free_flights; /* of the one load that runs; its mutex */
+
+static void landed(void *ctx, int code, const struct weft_receipt *receipt,
+		   const struct weft_error *err)
+{
+	struct flight *f = ctx;
+	struct load *l = f->load;
+	int64_t now = now_ns();
+
+	(void)receipt;
+	(void)pthread_mutex_lock(&l->mutex);
+	if (code < 0) {
+		l->err = *err;
+		atomic_store(&l->failed, code);
+	}
+	times_add(&l->times, now - f->begun);
+	l->done++;
+	l->in_flight--;
+	f->next = free_flights;
+	free_flights = f;
+	if (l->wake_at && l->in_flight < l->wake_at) {
+		l->wake_at = 0;
+		(void)pthread_cond_signal(&l->cond);
+	}
+	(void)pthread_mutex_unlock(&l->mutex);
+}
+
+/* One producer that keeps `window` appends under way. */
+static int run_flights(struct load *l, unsigned window)
+{
+	struct flight *all = mem_zero(window, sizeof(*all));
+	int r = WEFT_OK;
+
+	if (!all)
+		return fail_no_memory(&l->err);
+	free_flights = NULL;
+	for (unsigned i = 0; i < window; i++) {
+		all[i] = (struct flight){ .load = l, .next = free_flights };
+		free_flights = &all[i];
+	}
+	while (now_ns() < l->until && r == WEFT_OK) {
+		uint64_t i = atomic_fetch_add(&l->next, 1);
+		char text[1100];
+		struct weft_str m = bench_message(text, i);
+		struct flight *f;
+
+		(void)pthread_mutex_lock(&l->mutex);
+		while (l->in_flight == window) {
+			l->wake_at = window - window / 8;
+			(void)pthread_cond_wait(&l->cond, &l->mutex);
+		}
+		f = free_flights;
+		free_flights = f->next;
+		l->in_flight++;
+		(void)pthread_mutex_unlock(&l->mutex);
+		f->begun = now_ns();
+		r = weft_submit(l->store, l->ids[i * 7919 % SESSIONS], 26,
+				m.ptr, m.len, NULL, landed, f, &l->err);
+		if (r < 0) {
+			(void)pthread_mutex_lock(&l->mutex);
+			l->in_flight--;
+			(void)pthread_mutex_unlock(&l->mutex);
+		}
+	}
+	(void)pthread_mutex_lock(&l->mutex);
+	while (l->in_flight) {
+		l->wake_at = 1;
+		(void)pthread_cond_wait(&l->cond, &l->mutex);
+	}
+	(void)pthread_mutex_unlock(&l->mutex);
+	mem_free(all);
+	return r;
+}
+
+/* ---- rounds ---- */
+
+enum { RAW1, RAW64, ONE_WRITER, THREADS64, IN_FLIGHT64, IN_FLIGHT256, LINES };
+
+static int measure(struct load *l, int which, struct sample *ret)
+{
+	int64_t start = now_ns();
+	int r = times_init(&l->times, 2000000, &l->err);
+
+	if (r < 0)
+		return r;
+	l->done = 0;
+	l->until = start + (int64_t)(l->bench->seconds * 1e9);
+	if (which == ONE_WRITER || which == THREADS64)
+		run_threads(l, which == ONE_WRITER ? 1 : THREADS);
+	else
+		r = run_flights(l, which == IN_FLIGHT64 ? 64 : 256);
+	if (r == WEFT_OK)
+		r = atomic_load(&l->failed);
+	if (r == WEFT_OK)
+		*ret = times_sample(&l->times, l->done, now_ns() - start);
+	times_done(&l->times);
+	return r;
+}
+
+static int measure_rounds(struct load *l,
+			  struct sample v[LINES][BENCH_ROUNDS_MAX])
+{
+	struct bench *b = l->bench;
+	int r = WEFT_OK;
+
+	for (size_t i = 0; i < b->rounds && r == WEFT_OK; i++) {
+		r = raw_appends(b, &v[RAW1][i]);
+		if (r == WEFT_OK)
+			r = raw_batches(b, 64, &v[RAW64][i]);
+		for (int k = ONE_WRITER; k < LINES && r == WEFT_OK; k++) {
+			r = measure(l, k, &v[k][i]);
+			if (r < 0)
+				*b->err = l->err;
+		}
+	}
+	return r;
+}
+
+static void show(struct bench *b, struct sample v[LINES][BENCH_ROUNDS_MAX])
+{
+	static const char *const names[LINES] = {
+		"raw1",      "raw64",      "one_writer",
+		"threads64", "inflight64", "inflight256",
+	};
+	struct line_result lines[LINES];
+	const char *note = NULL;
+
+	for (int k = 0; k < LINES; k++) {
+		const struct sample *raw =
+			k == RAW1 || k == ONE_WRITER ? v[RAW1] : v[RAW64];
+
+		lines[k] = bench_median(names[k], v[k], raw, b->rounds, false);
+	}
+	if (lines[RAW64].per_s < 20 * lines[RAW1].per_s)
+		note = "raw64 is under 20 x raw1: this disk does not flush, or "
+		       "the machine is busy; do not trust these ratios";
+	bench_print(b, lines, LINES, note);
+}
+
+int bench_append(struct bench *b)
+{
+	static struct sample v[LINES][BENCH_ROUNDS_MAX];
+	struct load l = { .bench = b };
+	char url[600];
+	int r;
+
+	(void)pthread_mutex_init(&l.mutex, NULL);
+	(void)pthread_cond_init(&l.cond, NULL);
+	(void)snprintf(url, sizeof(url), "jsonl:%s/store", b->dir);
+	l.ids = mem_zero(SESSIONS, sizeof(*l.ids));
+	r = l.ids ? weft_open(url, NULL, &l.store, b->err) :
+		    fail_no_memory(b->err);
+	if (r == WEFT_OK)
+		r = bench_sessions(l.store, SESSIONS, l.ids, b->err);
+	if (r == WEFT_OK)
+		r = measure_rounds(&l, v);
+	(void)weft_close(l.store, NULL);
+	if (r == WEFT_OK)
+		show(b, v);
+	mem_free(l.ids);
+	(void)pthread_cond_destroy(&l.cond);
+	(void)pthread_mutex_destroy(&l.mutex);
+	return r;
+}

@@ -1,0 +1,254 @@
+/* cmd_bench.c - weft bench: our speed as a ratio to the machine's. */
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/bench.h"
+#include "cli/commands.h"
+
+/* ---- measuring ---- */
+
+int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+int times_init(struct times *t, size_t room, struct weft_error *err)
+{
+	*t = (struct times){ .room = room };
+	t->us10 = mem_alloc(room * sizeof(*t->us10));
+	return t->us10 ? WEFT_OK : fail_no_memory(err);
+}
+
+void times_done(struct times *t)
+{
+	mem_free(t->us10);
+	*t = (struct times){ 0 };
+}
+
+void times_add(struct times *t, int64_t ns)
+{
+	if (t->n < t->room)
+		t->us10[t->n++] = (uint32_t)(ns / 100);
+}
+
+static int by_u32(const void *x, const void *y)
+{
+	const uint32_t *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+struct sample times_sample(struct times *t, uint64_t n, int64_t ns)
+{
+	struct sample s = { .per_s = (double)n * 1e9 / (double)ns };
+
+	if (t->n == 0)
+		return s;
+	qsort(t->us10, t->n, sizeof(*t->us10), by_u32);
+	s.p50_us = t->us10[t->n / 2] / 10.0;
+	s.p99_us = t->us10[t->n - 1 - t->n / 100] / 10.0;
+	return s;
+}
+
+static int by_double(const void *x, const void *y)
+{
+	const double *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static double median(double *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), by_double);
+	return v[n / 2];
+}
+
+struct line_result bench_median(const char *name, const struct sample *v,
+				const struct sample *raw, size_t n,
+				bool by_time)
+{
+	double rate[BENCH_ROUNDS_MAX], ratio[BENCH_ROUNDS_MAX];
+	double p50[BENCH_ROUNDS_MAX], p99[BENCH_ROUNDS_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		rate[i] = v[i].per_s;
+		p50[i] = v[i].p50_us;
+		p99[i] = v[i].p99_us;
+		ratio[i] = by_time ? v[i].p50_us / raw[i].p50_us :
+				     v[i].per_s / raw[i].per_s;
+	}
+	return (struct line_result){
+		.name = name,
+		.per_s = median(rate, n),
+		.ratio = median(ratio, n),
+		.p50_us = median(p50, n),
+		.p99_us = median(p99, n),
+	};
+}
+
+/* ---- what is measured ---- */
+
+struct weft_str bench_message(char out[1100], uint64_t i)
+{
+	static const char text[] = "the quick brown fox jumps over the lazy "
+				   "dog and says \\\"hello\\\" to it; ";
+	const size_t step = sizeof(text) - 1;
+	int n = snprintf(out, 1100,
+			 "{\"role\":\"%s\",\"parts\":[{\"type\":\"text\","
+			 "\"text\":\"%llu ",
+			 i % 2 ? "assistant" : "user", (unsigned long long)i);
+	size_t len = (size_t)n;
+
+	while (len + step < 1020) {
+		memcpy(out + len, text, step);
+		len += step;
+	}
+	memcpy(out + len, "\"}]}", 5);
+	return (struct weft_str){ out, len + 4 };
+}
+
+int bench_sessions(struct weft_store *s, size_t n, char (*ids)[27],
+		   struct weft_error *err)
+{
+	static const char request[] = "{\"method\":\"new\"}";
+
+	for (size_t i = 0; i < n; i++) {
+		struct weft_answer *a;
+		const char *text, *id;
+		size_t len;
+		int r = weft_call(s, request, sizeof(request) - 1, &a, err);
+
+		if (r < 0)
+			return r;
+		text = weft_answer_text(a, &len);
+		id = memmem(text, len, "\"id\":\"", 6);
+		if (!id)
+			return fail(err, WEFT_CORRUPT, "no id in the answer");
+		memcpy(ids[i], id + 6, 26);
+		ids[i][26] = '\0';
+		weft_answer_free(a);
+	}
+	return WEFT_OK;
+}
+
+/* ---- showing ---- */
+
+static void print_json(struct out *o, const struct line_result *v, size_t n,
+		       const char *note)
+{
+	for (size_t i = 0; i < n; i++)
+		out_printf(o,
+			   "%s\"%s\":{\"per_s\":%.0f,\"ratio\":%.3f,"
+			   "\"p50_us\":%.1f,\"p99_us\":%.1f}",
+			   i ? "," : "{", v[i].name, v[i].per_s, v[i].ratio,
+			   v[i].p50_us, v[i].p99_us);
+	if (note)
+		out_printf(o, ",\"note\":\"%s\"", note);
+	out_add(o, STR("}\n"));
+}
+
+void bench_print(struct bench *b, const struct line_result *v, size_t n,
+		 const char *note)
+{
+	struct out *o = &b->cli->out;
+
+	if (b->cli->json) {
+		print_json(o, v, n, note);
+		return;
+	}
+	out_printf(o, "%-14s %12s %8s %10s %10s\n", "", "per second", "ratio",
+		   "p50 us", "p99 us");
+	for (size_t i = 0; i < n; i++)
+		out_printf(o, "%-14s %12.0f %8.3f %10.1f %10.1f\n", v[i].name,
+			   v[i].per_s, v[i].ratio, v[i].p50_us, v[i].p99_us);
+	if (note)
+		out_printf(o, "%s\n", note);
+}
+
+/* ---- the command ---- */
+
+enum { OPT_DIR, OPT_ROUNDS, OPT_SECONDS, N_OPTS };
+
+static const struct opt opts[N_OPTS] = {
+	[OPT_DIR] = { .name = "dir",
+		      .takes = "DIR",
+		      .kind = OPT_DIRECTORY,
+		      .about = "measure on the disk of DIR; default the "
+			       "current directory" },
+	[OPT_ROUNDS] = { .name = "rounds",
+			 .takes = "N",
+			 .kind = OPT_NUMBER,
+			 .about = "take the median of N rounds; default 5, at "
+				  "most 31" },
+	[OPT_SECONDS] = { .name = "milliseconds",
+			  .takes = "N",
+			  .kind = OPT_NUMBER,
+			  .about = "how long one measurement takes; default "
+				   "500" },
+};
+
+static const struct arg args[] = {
+	{ .name = "WHAT",
+	  .about = "append: durable writes; load: reading back",
+	  .values = "append|load" },
+};
+
+static int remove_one(const char *path, const struct stat *st, int type,
+		      struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int run(struct cli *c)
+{
+	const char *dir = cli_has(c, OPT_DIR) ? cli_opt(c, OPT_DIR) : ".";
+	struct bench b = { .cli = c, .err = c->err };
+	int n = snprintf(b.dir, sizeof(b.dir), "%s/weft-bench-XXXXXX", dir);
+	int r;
+
+	b.rounds = cli_number(c, OPT_ROUNDS, 5);
+	b.seconds = (double)cli_number(c, OPT_SECONDS, 500) / 1e3;
+	if (b.rounds < 1 || b.rounds > BENCH_ROUNDS_MAX || b.seconds <= 0 ||
+	    b.seconds > 60)
+		return fail(c->err, WEFT_USAGE,
+			    "--rounds takes 1 to %d, --milliseconds 1 to 60000",
+			    BENCH_ROUNDS_MAX);
+	if (n < 0 || (size_t)n >= sizeof(b.dir))
+		return fail(c->err, WEFT_USAGE, "--dir: the path is too long");
+	if (!mkdtemp(b.dir))
+		return fail_errno(c->err, errno, "make a directory in %s", dir);
+	r = strcmp(cli_arg(c, 0), "append") == 0 ? bench_append(&b) :
+						   bench_load(&b);
+	(void)nftw(b.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return r;
+}
+
+const struct command cmd_bench = {
+	.name = "bench",
+	.summary = "measure speed against the machine's own",
+	.about = "Measures in a fresh directory, which is removed afterwards.  "
+		 "Every figure is the median of several rounds, and a ratio to "
+		 "a raw limit taken in the same round: raw1 is one write and "
+		 "one flush at a time, raw64 are batches of 64 KB into a file "
+		 "of zeros, ref is reading a file and looking for its lines.  "
+		 "For append a ratio is of rates (more is better), for load of "
+		 "times (less is better).",
+	.example = "weft bench append --dir /var/tmp\n"
+		   "weft bench load --json",
+	OPTS(opts),
+	ARGS(args),
+	.store = STORE_USE_NONE,
+	.run = run,
+};
