@@ -133,6 +133,68 @@ static inline uint64_t applied_of(struct catalog *c)
 	return meta.applied;
 }
 
+/* A disk and a catalogue on it. */
+struct fixture {
+	struct simdisk *disk;
+	struct fs *fs;
+	struct catalog *c;
+	struct arena a;
+};
+
+static inline int setup(void **state)
+{
+	struct fixture *t = calloc(1, sizeof(*t));
+
+	assert_non_null(t);
+	t->disk = make_disk();
+	t->fs = simdisk_process(t->disk);
+	t->c = open_at(t->fs, DB, 0);
+	arena_init(&t->a, 0);
+	*state = t;
+	return 0;
+}
+
+static inline int teardown(void **state)
+{
+	struct fixture *t = *state;
+
+	catalog_close(t->c);
+	arena_done(&t->a);
+	assert_int_equal(simdisk_open_files(t->disk), 0);
+	simdisk_free(t->disk);
+	free(t);
+	return 0;
+}
+
+static inline struct catalog_row row_of(struct fixture *t, uint64_t n,
+					uint64_t lsn)
+{
+	struct catalog_row row = {
+		.rec = record_of(n, &t->a),
+		.lsn = lsn,
+		.gen = n + 1,
+		.end = n + 2,
+		.irregular = n + 3,
+	};
+
+	row.rec.purged_at = 0;
+	return row;
+}
+
+static inline void expect_row(struct fixture *t, const struct catalog_row *row)
+{
+	struct catalog_row found;
+
+	MUST(catalog_get(t->c, &row->rec.id, &t->a, &found, &err));
+	assert_true(record_eq(&found.rec, &row->rec));
+	assert_int_equal(found.lsn, row->lsn);
+	assert_int_equal(found.gen, row->gen);
+	assert_int_equal(found.end, row->end);
+	assert_int_equal(found.irregular, row->irregular);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 /* How much more than usual is asked for. */
 static inline unsigned test_scale(void)
 {
