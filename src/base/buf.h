@@ -14,12 +14,12 @@ struct buf {
 	char *ptr;
 	size_t len;
 	size_t room;
-	size_t max; /* of len; there is no "none", but SIZE_MAX is one */
+	size_t max; /* of len */
 	int error;  /* 0, WEFT_LIMIT or WEFT_NO_MEMORY */
 };
 
 void buf_init(struct buf *b, size_t max); /* 0: no maximum */
-void buf_done(struct buf *b);  /* also for CLEANUP */
+void buf_done(struct buf *b);             /* also for CLEANUP */
 void buf_reset(struct buf *b); /* empty and without error, keeps its memory */
 
 /* Make room for n more bytes and return where they go; NULL on failure.

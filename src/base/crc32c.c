@@ -22,7 +22,6 @@
 #include <nmmintrin.h>
 #include <wmmintrin.h>
 #elif defined(__aarch64__)
-#include <arm_acle.h>
 #include <sys/auxv.h>
 #endif
 
@@ -143,17 +142,35 @@ static bool has_hw(void)
 #define HWCAP_CRC32 (1 << 7)
 #endif
 
-__attribute__((target("+crc"))) static uint32_t crc32c_hw(uint32_t crc,
-							  const void *data,
-							  size_t len)
+/*
+ * As assembler text, since compilers do not agree on how to ask for the
+ * intrinsics in one function only.
+ */
+static inline uint32_t step_8(uint32_t crc, uint64_t bytes)
+{
+	__asm__(".arch_extension crc\n\tcrc32cx %w0, %w0, %x1"
+		: "+r"(crc)
+		: "r"(bytes));
+	return crc;
+}
+
+static inline uint32_t step_1(uint32_t crc, uint32_t byte)
+{
+	__asm__(".arch_extension crc\n\tcrc32cb %w0, %w0, %w1"
+		: "+r"(crc)
+		: "r"(byte));
+	return crc;
+}
+
+static uint32_t crc32c_hw(uint32_t crc, const void *data, size_t len)
 {
 	const unsigned char *p = data;
 
 	crc = ~crc;
 	for (; len >= 8; len -= 8, p += 8)
-		crc = __crc32cd(crc, get_le64(p));
+		crc = step_8(crc, get_le64(p));
 	for (; len; len--, p++)
-		crc = __crc32cb(crc, *p);
+		crc = step_1(crc, *p);
 	return ~crc;
 }
 

@@ -62,6 +62,20 @@ static void the_maximum_can_be_reached_but_not_passed(void **state)
 	assert_string_equal(err.message, "more than 1000 bytes");
 }
 
+static void zero_is_no_maximum_also_after_done(void **state)
+{
+	CLEANUP(buf_done) struct buf b;
+
+	(void)state;
+	buf_init(&b, 0);
+	for (int i = 0; i < 2; i++) {
+		assert_non_null(buf_reserve(&b, MIB(3)));
+		buf_add_lit(&b, "x");
+		assert_string_equal(buf_cstr(&b), "x");
+		buf_done(&b);
+	}
+}
+
 static void a_size_that_would_overflow_is_refused(void **state)
 {
 	CLEANUP(buf_done) struct buf b;
@@ -226,6 +240,7 @@ int main(void)
 		cmocka_unit_test(bytes_come_out_as_they_went_in),
 		cmocka_unit_test(numbers_are_written_in_full),
 		cmocka_unit_test(the_maximum_can_be_reached_but_not_passed),
+		cmocka_unit_test(zero_is_no_maximum_also_after_done),
 		cmocka_unit_test(a_size_that_would_overflow_is_refused),
 		cmocka_unit_test(an_error_sticks_until_a_reset),
 		cmocka_unit_test(without_memory_the_bytes_so_far_stay),
