@@ -151,24 +151,24 @@ int engine_submit(struct engine *e, struct request *q, struct weft_error *err)
 {
 	int r = admit(e, q, err);
 
-	return r < 0 ? r : queue_push(&e->queue, q, false, err);
+	return r < 0 ? r : queue_push(&e->queue, q, err);
 }
 
 int engine_run(struct engine *e, struct request *q, struct weft_error *err)
 {
+	bool leads;
 	int r = admit(e, q, err);
 
 	if (r < 0)
 		return r;
 	q->done = NULL;
-	if (queue_lead(&e->queue)) {
+	r = queue_join(&e->queue, q, &leads, err);
+	if (r < 0)
+		return r;
+	if (leads) {
 		committer_run(e, q);
 		queue_release(&e->queue, 1);
 	} else {
-		atomic_store(&q->answered, 0);
-		r = queue_push(&e->queue, q, true, err);
-		if (r < 0)
-			return r;
 		queue_wait(&e->queue, q);
 	}
 	if (q->status < 0 && err)

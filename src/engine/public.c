@@ -318,8 +318,6 @@ static int new_append(struct weft_store *store, const struct append_args *args,
 	struct request *q;
 	int r = check_store(store, err);
 
-	if (r == WEFT_OK)
-		r = engine_check_process(store->engine, err);
 	if (r < 0)
 		return r;
 	q = request_new(REQUEST_APPEND, err);

@@ -62,36 +62,16 @@ static bool has_work(const struct queue *q)
 	return q->asleep && !q->busy && (q->head || q->ready);
 }
 
-/* Called with the lock held. */
-static int wait_for_room(struct queue *q, bool wait, struct weft_error *err)
+static int fail_closing(struct weft_error *err)
 {
-	while (!q->closing && q->pending >= q->max) {
-		if (!wait)
-			return fail(err, WEFT_BUSY,
-				    "the queue is full: %zu requests are "
-				    "waiting (limit queue)",
-				    q->max);
-		q->waiting++;
-		(void)pthread_cond_wait(&q->room, &q->lock);
-		q->waiting--;
-	}
-	if (q->closing)
-		return fail(err, WEFT_IO, "the store is being closed");
-	return WEFT_OK;
+	return fail(err, WEFT_IO, "the store is being closed");
 }
 
-int queue_push(struct queue *q, struct request *r, bool wait,
-	       struct weft_error *err)
+/* Called with the lock held; true if the committer is to be signalled. */
+static bool add_request(struct queue *q, struct request *r)
 {
 	bool wake;
-	int code;
 
-	(void)pthread_mutex_lock(&q->lock);
-	code = wait_for_room(q, wait, err);
-	if (code < 0) {
-		(void)pthread_mutex_unlock(&q->lock);
-		return code;
-	}
 	r->next = NULL;
 	r->wave = q->wave;
 	*q->tail = r;
@@ -103,10 +83,67 @@ int queue_push(struct queue *q, struct request *r, bool wait,
 	/* Once is enough: it looks at everything when it comes. */
 	if (wake)
 		q->asleep = false;
+	return wake;
+}
+
+int queue_push(struct queue *q, struct request *r, struct weft_error *err)
+{
+	bool wake = false;
+	int code = WEFT_OK;
+
+	(void)pthread_mutex_lock(&q->lock);
+	if (q->closing)
+		code = fail_closing(err);
+	else if (q->pending >= q->max)
+		code = fail(err, WEFT_BUSY,
+			    "the queue is full: %zu requests are waiting "
+			    "(limit queue)",
+			    q->max);
+	else
+		wake = add_request(q, r);
 	(void)pthread_mutex_unlock(&q->lock);
 	if (wake)
 		(void)pthread_cond_signal(&q->work);
-	return WEFT_OK;
+	return code;
+}
+
+/* Called with the lock held: wait until the queue has room, or closes. */
+static void wait_for_room(struct queue *q)
+{
+	q->waiting++;
+	while (!q->closing && q->pending >= q->max)
+		(void)pthread_cond_wait(&q->room, &q->lock);
+	q->waiting--;
+}
+
+int queue_join(struct queue *q, struct request *r, bool *ret_leads,
+	       struct weft_error *err)
+{
+	bool wake = false;
+	int code = WEFT_OK;
+
+	atomic_store(&r->answered, 0);
+	(void)pthread_mutex_lock(&q->lock);
+	/*
+	 * After a batch of many the others are about to come back: who goes
+	 * first alone makes them wait for a flush that served one.
+	 */
+	*ret_leads = !q->closing && !q->busy && !q->head && !q->ready &&
+		     q->last_batch <= 1;
+	if (*ret_leads) {
+		q->busy = true;
+	} else {
+		if (q->pending >= q->max)
+			wait_for_room(q);
+		if (q->closing)
+			code = fail_closing(err);
+		else
+			wake = add_request(q, r);
+	}
+	(void)pthread_mutex_unlock(&q->lock);
+	if (wake)
+		(void)pthread_cond_signal(&q->work);
+	return code;
 }
 
 void queue_wait(struct queue *q, struct request *r)
@@ -121,23 +158,6 @@ void queue_wait(struct queue *q, struct request *r)
 			return;
 		futex_wait(word, seen);
 	}
-}
-
-bool queue_lead(struct queue *q)
-{
-	bool leads;
-
-	(void)pthread_mutex_lock(&q->lock);
-	/*
-	 * After a batch of many the others are about to come back: who goes
-	 * first alone makes them wait for a flush that served one.
-	 */
-	leads = !q->closing && !q->busy && !q->head && !q->ready &&
-		q->last_batch <= 1;
-	if (leads)
-		q->busy = true;
-	(void)pthread_mutex_unlock(&q->lock);
-	return leads;
 }
 
 /* Called with the lock held. */

@@ -5,7 +5,7 @@
  *
  * Whoever holds the baton may take requests, write and answer; there is one.
  * The committer thread takes it when there is work.  A thread that wants one
- * thing written while nothing else is going on takes it itself (queue_lead)
+ * thing written while nothing else is going on takes it itself (queue_join)
  * and saves two hand-offs; it never takes more than its own request, so that
  * done() is called on a thread of ours.
  *
@@ -26,7 +26,7 @@
 struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t work; /* the committer waits here */
-	pthread_cond_t room; /* queue_push waits here */
+	pthread_cond_t room; /* queue_join waits here */
 
 	/* Under `lock`. */
 	struct request *head, **tail;
@@ -67,15 +67,19 @@ struct batch {
 void queue_init(struct queue *q, size_t max, int64_t idle_us);
 void queue_done(struct queue *q);
 
-/* Join the queue.  If it is full: wait for room, or BUSY.  IO once it closes. */
-int queue_push(struct queue *q, struct request *r, bool wait,
+/* Join the queue; BUSY if it is full, IO once it closes. */
+int queue_push(struct queue *q, struct request *r, struct weft_error *err);
+
+/*
+ * The same for a thread that will wait: for room if the queue is full, and
+ * then in queue_wait.  *ret_leads: nothing else was going on, it has the baton
+ * instead and is not in the queue.
+ */
+int queue_join(struct queue *q, struct request *r, bool *ret_leads,
 	       struct weft_error *err);
 
-/* Sleep until a request that was pushed is answered. */
+/* Sleep until a request that has joined is answered. */
 void queue_wait(struct queue *q, struct request *r);
-
-/* Take the baton, if nothing else is going on. */
-bool queue_lead(struct queue *q);
 
 /*
  * Wait for something to do, and take the baton.  A batch has at most max_n

@@ -28,7 +28,7 @@ static struct request *push(struct queue *q, size_t bytes)
 {
 	struct request *r = request_of(bytes);
 
-	assert_int_equal(queue_push(q, r, false, NULL), WEFT_OK);
+	assert_int_equal(queue_push(q, r, NULL), WEFT_OK);
 	return r;
 }
 
@@ -120,7 +120,7 @@ static struct request *push_counted(struct queue *q, int *counter)
 
 	r->done = done_counts;
 	r->ctx = counter;
-	if (queue_push(q, r, false, NULL) == WEFT_OK)
+	if (queue_push(q, r, NULL) == WEFT_OK)
 		return r;
 	request_free(r);
 	return NULL;
@@ -138,15 +138,15 @@ static void a_full_queue_says_so(void **state)
 	queue_init(&q, 2, 0);
 	assert_non_null(push_counted(&q, &answered));
 	assert_non_null(push_counted(&q, &answered));
-	assert_int_equal(queue_push(&q, extra, false, &err), WEFT_BUSY);
+	assert_int_equal(queue_push(&q, extra, &err), WEFT_BUSY);
 	assert_non_null(strstr(err.message, "2 requests"));
 	/* What is being written still counts. */
 	assert_int_equal(take(&q, 1, SIZE_MAX, &b), 1);
-	assert_int_equal(queue_push(&q, extra, false, NULL), WEFT_BUSY);
+	assert_int_equal(queue_push(&q, extra, NULL), WEFT_BUSY);
 	answer_all(&q, &b);
 	assert_int_equal(answered, 1);
 	assert_non_null(push_counted(&q, &answered));
-	assert_int_equal(queue_push(&q, extra, false, NULL), WEFT_BUSY);
+	assert_int_equal(queue_push(&q, extra, NULL), WEFT_BUSY);
 	assert_int_equal(take(&q, 9, SIZE_MAX, &b), 2);
 	answer_all(&q, &b);
 	assert_int_equal(answered, 3);
@@ -183,7 +183,7 @@ static void done_finds_room(void **state)
 	queue_init(&q, 1, 0);
 	r->done = done_pushes;
 	r->ctx = &again;
-	assert_int_equal(queue_push(&q, r, false, NULL), WEFT_OK);
+	assert_int_equal(queue_push(&q, r, NULL), WEFT_OK);
 	(void)take(&q, 1, SIZE_MAX, &b);
 	answer_all(&q, &b);
 	assert_int_equal(again.pushed, 1);
@@ -195,33 +195,43 @@ static void done_finds_room(void **state)
 
 /* ---- the baton ---- */
 
+/* Come to have something written; true if that is up to oneself. */
+static bool leads(struct queue *q, struct request *r)
+{
+	bool result = false;
+
+	assert_int_equal(queue_join(q, r, &result, NULL), WEFT_OK);
+	return result;
+}
+
 static void one_leads_while_nothing_else_goes_on(void **state)
 {
+	struct request *one = request_of(1), *two = request_of(1);
 	struct queue q;
 	struct batch b;
 	int answered = 0;
 
 	(void)state;
 	queue_init(&q, 10, 0);
-	assert_true(queue_lead(&q));
-	assert_false(queue_lead(&q));
-	queue_release(&q, 1);
-	assert_true(queue_lead(&q));
-	assert_non_null(push_counted(&q, &answered));
+	assert_true(leads(&q, one));
+	assert_false(leads(&q, two));
 	queue_release(&q, 1);
 	/* Somebody is waiting: it is the committer's turn. */
-	assert_false(queue_lead(&q));
 	assert_non_null(push_counted(&q, &answered));
 	assert_int_equal(take(&q, 9, SIZE_MAX, &b), 2);
-	assert_false(queue_lead(&q));
+	assert_ptr_equal(b.first, two);
 	answer_all(&q, &b);
+	assert_int_equal(atomic_load(&two->answered), 1);
 	/* There were two: both may be back at once. */
-	assert_false(queue_lead(&q));
-	assert_non_null(push_counted(&q, &answered));
-	(void)take(&q, 9, SIZE_MAX, &b);
+	assert_false(leads(&q, one));
+	assert_int_equal(take(&q, 9, SIZE_MAX, &b), 1);
 	answer_all(&q, &b);
-	assert_true(queue_lead(&q));
+	/* There was one. */
+	assert_true(leads(&q, two));
 	queue_release(&q, 1);
+	assert_int_equal(answered, 1);
+	request_free(one);
+	request_free(two);
 	queue_done(&q);
 }
 
@@ -237,13 +247,14 @@ static void *take_one(void *arg)
 
 static void the_committer_waits_for_who_leads(void **state)
 {
+	struct request *r = request_of(1);
 	pthread_t thread;
 	struct queue q;
 	int answered = 0;
 
 	(void)state;
 	queue_init(&q, 10, 0);
-	assert_true(queue_lead(&q));
+	assert_true(leads(&q, r));
 	assert_int_equal(pthread_create(&thread, NULL, take_one, &q), 0);
 	assert_non_null(push_counted(&q, &answered));
 	(void)usleep(20000);
@@ -253,6 +264,7 @@ static void the_committer_waits_for_who_leads(void **state)
 	queue_release(&q, 1);
 	(void)pthread_join(thread, NULL);
 	assert_int_equal(answered, 1);
+	request_free(r);
 	queue_done(&q);
 }
 
@@ -262,9 +274,10 @@ static void *push_and_wait(void *arg)
 {
 	struct queue *q = arg;
 	struct request *r = request_of(1);
-	int code = queue_push(q, r, true, NULL);
+	bool first = false;
+	int code = queue_join(q, r, &first, NULL);
 
-	if (code == WEFT_OK)
+	if (code == WEFT_OK && !first)
 		queue_wait(q, r);
 	request_free(r);
 	return code == WEFT_OK ? arg : NULL;
@@ -280,13 +293,15 @@ static void everybody_who_waits_is_woken(void **state)
 	(void)state;
 	/* Less room than threads, and batches smaller than that. */
 	queue_init(&q, 16, 0);
+	q.last_batch = 2; /* so that none of them leads */
 	for (int i = 0; i < MANY; i++)
 		assert_int_equal(
 			pthread_create(&threads[i], NULL, push_and_wait, &q),
 			0);
 	while (left) {
 		left -= take(&q, 5, SIZE_MAX, &b);
-		answer_all(&q, &b);
+		queue_answer(&q, &b);
+		queue_release(&q, 2);
 	}
 	for (int i = 0; i < MANY; i++) {
 		void *result;
@@ -304,6 +319,7 @@ static void closing_lets_nobody_in_and_drains(void **state)
 	pthread_t thread;
 	struct queue q;
 	struct batch b;
+	bool first;
 	void *result;
 	int answered = 0;
 
@@ -316,8 +332,8 @@ static void closing_lets_nobody_in_and_drains(void **state)
 	/* It waited for room, and is sent away. */
 	(void)pthread_join(thread, &result);
 	assert_null(result);
-	assert_int_equal(queue_push(&q, late, true, NULL), WEFT_IO);
-	assert_false(queue_lead(&q));
+	assert_int_equal(queue_push(&q, late, NULL), WEFT_IO);
+	assert_int_equal(queue_join(&q, late, &first, NULL), WEFT_IO);
 	(void)take(&q, 9, SIZE_MAX, &b);
 	answer_all(&q, &b);
 	assert_int_equal(answered, 1);
@@ -330,14 +346,16 @@ static void there_is_tidying_up_after_work(void **state)
 {
 	const int64_t idle_us = 20000;
 	int64_t start_us = clock_mono_us();
+	struct request *r = request_of(1);
 	struct queue q;
 	struct batch b;
 	int answered = 0;
 
 	(void)state;
 	queue_init(&q, 9, idle_us);
-	assert_true(queue_lead(&q));
+	assert_true(leads(&q, r));
 	queue_release(&q, 1);
+	request_free(r);
 	assert_int_equal(queue_take(&q, 9, SIZE_MAX, &b), QUEUE_TIDY);
 	assert_true(clock_mono_us() - start_us >= idle_us);
 	/* Used shortly before: it is due once more. */
