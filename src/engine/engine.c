@@ -4,12 +4,13 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "engine/internal.h"
 #include "store/store.h"
 
 int engine_check_process(const struct engine *e, struct weft_error *err)
 {
-	if (e->pid == getpid())
+	if (e->process == process_generation())
 		return WEFT_OK;
 	return fail(err, WEFT_IO,
 		    "the store was opened before fork(): open it again in this "
@@ -42,7 +43,7 @@ int engine_start(struct store *store, const struct clock_source *clock,
 	e->store = store;
 	if (clock)
 		e->clock = *clock;
-	e->pid = getpid();
+	e->process = process_generation();
 	e->read_only = flags & WEFT_OPEN_READ_ONLY;
 	queue_init(&e->queue, (size_t)store->limits.queue,
 		   (int64_t)store->limits.idle_ms * 1000);
@@ -105,7 +106,7 @@ int engine_close(struct engine *e, struct weft_error *err)
 
 	if (!e)
 		return WEFT_OK;
-	if (e->pid != getpid())
+	if (e->process != process_generation())
 		return close_copy(e, err);
 	committer_stop(e);
 	watchers_close(&e->watchers);

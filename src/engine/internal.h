@@ -30,7 +30,7 @@ struct engine {
 	/* Constant while it is open. */
 	struct store *store;
 	struct clock_source clock;
-	pid_t pid; /* of the process that opened it */
+	uint64_t process; /* that opened it */
 	bool read_only;
 
 	struct queue queue;

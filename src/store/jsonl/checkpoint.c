@@ -18,8 +18,7 @@
 #include "base/mem.h"
 #include "store/jsonl/jsonl.h"
 
-#define QUIET_MS   1000
-#define GROW_IF_US 1000000 /* a segment that lasts less is too small */
+#define QUIET_MS 1000
 
 int checkpoint_lock(struct jsonl *js, struct weft_error *err)
 {
@@ -45,38 +44,19 @@ struct plan {
 	uint64_t target;
 	struct settle_item *items;
 	size_t n;
-	uint64_t grow_bytes;
 	bool nothing_to_do;
 };
 
-static uint64_t segment_size(const struct jsonl *js, uint64_t need_bytes)
-{
-	uint64_t size = wal_largest_segment(&js->wal);
-	uint64_t max = js->store.limits.segment_bytes_max;
-	bool filled = js->st.prev - u64_min(js->st.prev, js->st.ckpt) >=
-		      size / 2;
-	bool quick = clock_mono_us() - js->last_checkpoint_us < GROW_IF_US;
-
-	if ((js->starved || (filled && quick)) && size < max)
-		size *= 2;
-	while (size < need_bytes)
-		size *= 2;
-	return size;
-}
-
 /* With the log held: where it ends, and go on in the next segment. */
-static int plan_checkpoint(struct jsonl *js, uint64_t need_bytes,
-			   struct plan *p, struct weft_error *err)
+static int plan_checkpoint(struct jsonl *js, struct plan *p,
+			   struct weft_error *err)
 {
-	uint64_t place, next;
+	uint64_t next;
 	int r = catch_up(js, err);
 
 	if (r < 0)
 		return r;
-	if ((need_bytes &&
-	     wal_place(&js->wal, &js->st, need_bytes, &place) == WEFT_OK) ||
-	    (!need_bytes && js->st.end == js->wal.control.ckpt &&
-	     js->n_dirty == 0)) {
+	if (js->st.end == js->wal.control.ckpt && js->n_dirty == 0) {
 		p->nothing_to_do = true;
 		return WEFT_OK;
 	}
@@ -92,22 +72,25 @@ static int plan_checkpoint(struct jsonl *js, uint64_t need_bytes,
 		(void)pthread_mutex_unlock(&js->mutex);
 	}
 	p->target = js->st.end;
-	p->grow_bytes = segment_size(js, need_bytes);
-	js->starved = false;
 	return settle_collect(js, &p->items, &p->n, err);
 }
 
-/* With the log held again: tell everybody. */
+/* With the log held again, since others may have made it longer: control,
+ * then tell everybody. */
 static int finish_checkpoint(struct jsonl *js, const struct plan *p,
-			     const struct wal_control *c,
 			     struct weft_error *err)
 {
-	int r = wal_install(&js->wal, c, err);
+	struct wal_control c;
+	int r;
 
+	wal_plan_control(&js->wal, p->target, &c);
+	r = wal_put_control(&js->wal, &c, err);
+	if (r == WEFT_OK)
+		r = wal_install(&js->wal, &c, err);
 	if (r < 0)
 		return r;
 	js->st.ckpt = p->target;
-	js->st.control_no = c->no;
+	js->st.control_no = c.no;
 	r = wal_put_state(&js->wal, &js->st, err);
 	if (r < 0)
 		return r;
@@ -133,7 +116,7 @@ static int fail_stop(struct jsonl *js, int code, struct weft_error *err)
 }
 
 static int settle(struct jsonl *js, const struct plan *p,
-		  struct wal_control *ret, struct weft_error *err)
+		  struct weft_error *err)
 {
 	int r = settle_files(js, p->items, p->n, err);
 
@@ -144,44 +127,41 @@ static int settle(struct jsonl *js, const struct plan *p,
 		r = reindex(js, NULL, err);
 	if (r == WEFT_OK)
 		r = settle_catalog(js, p->items, p->n, p->target, err);
-	if (r == WEFT_OK)
-		r = wal_plan_control(&js->wal, p->target, p->grow_bytes, ret,
-				     err);
-	return r == WEFT_OK ? wal_put_control(&js->wal, ret, err) : r;
+	return r;
 }
 
-static int checkpoint_locked(struct jsonl *js, uint64_t need_bytes,
-			     struct weft_error *err)
+static int checkpoint_locked(struct jsonl *js, struct weft_error *err)
 {
 	struct plan p = { 0 };
-	struct wal_control old = js->wal.control, fresh;
+	struct wal_control old;
 	int r = enter(js, err);
 
 	if (r < 0)
 		return r;
-	r = plan_checkpoint(js, need_bytes, &p, err);
+	r = plan_checkpoint(js, &p, err);
 	leave(js);
 	if (r < 0 || p.nothing_to_do)
 		return r;
-	r = settle(js, &p, &fresh, err);
+	r = settle(js, &p, err);
 	settle_free(p.items, p.n);
 	if (r < 0)
 		return fail_stop(js, r, err);
 	r = enter(js, err);
 	if (r < 0)
 		return r;
-	r = finish_checkpoint(js, &p, &fresh, err);
+	old = js->wal.control;
+	r = finish_checkpoint(js, &p, err);
+	if (r == WEFT_OK)
+		wal_remove_unused(&js->wal, &old);
 	leave(js);
 	if (r == WEFT_OK) {
-		wal_remove_unused(&js->wal, &old);
 		settle_reserve(js);
 		(void)atomic_fetch_add(&js->checkpoints, 1);
-		js->last_checkpoint_us = clock_mono_us();
 	}
 	return r;
 }
 
-int checkpoint(struct jsonl *js, uint64_t need_bytes, struct weft_error *err)
+int checkpoint(struct jsonl *js, struct weft_error *err)
 {
 	int r;
 
@@ -191,7 +171,7 @@ int checkpoint(struct jsonl *js, uint64_t need_bytes, struct weft_error *err)
 	r = checkpoint_lock(js, err);
 	if (r < 0)
 		return r;
-	r = checkpoint_locked(js, need_bytes, err);
+	r = checkpoint_locked(js, err);
 	checkpoint_unlock(js);
 	return r;
 }
@@ -251,7 +231,7 @@ static void *run_thread(void *arg)
 
 		/* Whatever is wrong, the next writer is told; BUSY means that
 		 * another process does it. */
-		(void)checkpoint(js, 0, &err);
+		(void)checkpoint(js, &err);
 	}
 	return NULL;
 }

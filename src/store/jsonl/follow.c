@@ -23,7 +23,7 @@
 
 int js_check(const struct jsonl *js, struct weft_error *err)
 {
-	if (getpid() != js->pid)
+	if (process_generation() != js->process)
 		return fail(err, WEFT_IO,
 			    "this store was opened before fork(): open it "
 			    "again in the child process");

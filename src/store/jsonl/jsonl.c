@@ -2,6 +2,7 @@
 #include "store/jsonl/jsonl.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -71,6 +72,15 @@ static void js_free(struct jsonl *js)
 	mem_free(js);
 }
 
+static size_t half_of_descriptors(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+		return 0;
+	return (size_t)u64_min(l.rlim_cur, 65536) / 2;
+}
+
 static struct jsonl *js_new(const struct store_open *o)
 {
 	struct jsonl *js = mem_zero(1, sizeof(*js));
@@ -82,12 +92,12 @@ static struct jsonl *js_new(const struct store_open *o)
 	js->store.limits = o->limits;
 	js->fs = o->fs ? o->fs : fs_real();
 	js->clock = o->clock;
-	js->pid = getpid();
+	js->process = process_generation();
 	js->read_only = (o->flags & STORE_READ_ONLY) != 0;
 	js->by_hand = (o->flags & STORE_BY_HAND) != 0;
 	js->single = (o->flags & STORE_SINGLE) != 0;
 	js->boot = read_boot(js->fs);
-	js->last_checkpoint_us = clock_mono_us();
+	js->files_max = half_of_descriptors();
 	buf_init(&js->frame, FRAME_BYTES_MAX);
 	buf_init(&js->frame_read, 0);
 	js->dir = mem_copy(o->path);
@@ -289,7 +299,7 @@ static int close_cleanly(struct jsonl *js, struct weft_error *err)
 	alone = js->single ||
 		wal_try_lock(&js->wal, WAL_OPEN, false, &busy) == WEFT_OK;
 	wal_unlock(&js->wal, WAL_BATCH);
-	return alone ? checkpoint(js, 0, err) : WEFT_OK;
+	return alone ? checkpoint(js, err) : WEFT_OK;
 }
 
 static int jsonl_close(struct store *s, struct weft_error *err)
@@ -299,7 +309,7 @@ static int jsonl_close(struct store *s, struct weft_error *err)
 
 	/* In a child of fork() the thread does not exist, and any lock may be
 	 * held for ever.  Only what keeps others out is given back. */
-	if (getpid() != js->pid) {
+	if (process_generation() != js->process) {
 		file_close(js->wal.lock_file);
 		return WEFT_OK;
 	}

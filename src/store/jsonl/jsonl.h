@@ -28,13 +28,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/types.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/id.h"
+#include "base/process.h"
 #include "base/table.h"
 #include "model/record.h"
 #include "store/jsonl/catalog.h"
@@ -97,7 +97,7 @@ struct jsonl {
 	struct fs *fs;
 	const struct clock_source *clock;
 	char *dir;
-	pid_t pid;
+	uint64_t process; /* that opened it */
 	bool read_only, by_hand, single;
 	bool is_frozen; /* read-only, and nobody can write to it */
 	struct weft_id id;
@@ -123,9 +123,10 @@ struct jsonl {
 	struct table sessions;        /* M */
 	struct table names;           /* M */
 	struct live *newest, *oldest; /* M */
-	size_t n_files;               /* M: open session files */
-	uint64_t drops; /* M: counts every removal from `sessions` */
-	size_t n_dirty; /* W+M */
+	size_t files_max; /* half of the descriptors of this process */
+	size_t n_files;   /* M: open session files */
+	uint64_t drops;   /* M: counts every removal from `sessions` */
+	size_t n_dirty;   /* W+M */
 
 	struct file *sync_file; /* held since opening, for file_sync_all */
 
@@ -134,8 +135,6 @@ struct jsonl {
 	pthread_mutex_t thread_mutex;
 	pthread_cond_t thread_cond;
 	bool stop, asked, active, asleep; /* thread_mutex */
-	bool starved;               /* W: a writer found no free segment */
-	int64_t last_checkpoint_us; /* ckpt_mutex */
 
 	pthread_mutex_t watch_mutex;
 	struct watch *watch; /* watch_mutex, or NULL */
@@ -296,10 +295,9 @@ int apply_frame(struct jsonl *js, const struct frame *f,
 
 /*
  * Leave nothing that only the log knows, and free its segments.  BUSY if
- * another process is at it.  With need_bytes only if there is no room for a
- * frame of that size.
+ * another process is at it.
  */
-int checkpoint(struct jsonl *js, uint64_t need_bytes, struct weft_error *err);
+int checkpoint(struct jsonl *js, struct weft_error *err);
 int checkpoint_start(struct jsonl *js, struct weft_error *err);
 void checkpoint_stop(struct jsonl *js);
 /* Something was written; now: do not wait until it is quiet. */
@@ -308,6 +306,12 @@ void checkpoint_ask(struct jsonl *js, bool now);
 /* Take and give back the right to checkpoint and to rewrite files. */
 int checkpoint_lock(struct jsonl *js, struct weft_error *err);
 void checkpoint_unlock(struct jsonl *js);
+
+/* ---- extend.c ---- */
+
+/* Add a segment, so that a frame of so many bytes finds room; BUSY if the log
+ * is as long as it may be: then a checkpoint must free some of it. */
+int extend_log(struct jsonl *js, uint64_t need_bytes, struct weft_error *err);
 
 /* ---- settle.c: the steps of a checkpoint, and of recovery ---- */
 

@@ -1,10 +1,12 @@
 /* live.c - sessions in memory: records, open files, the overlay's names. */
 #include <errno.h>
-#include <sys/resource.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/jsonl/jsonl.h"
+
+/* How many sessions are looked at for a file to close. */
+#define CLOSE_LOOK 64
 
 static void lock(struct jsonl *js)
 {
@@ -46,14 +48,23 @@ void live_close_file(struct jsonl *js, struct live *l)
 	js->n_files--;
 }
 
-/* Close files that were not used for longest; those of the overlay only if
- * nothing else is left, since their errors are wanted at the checkpoint. */
+/*
+ * Close files that were not used for longest.  Those of the overlay stay open
+ * until they are synced, since an error of a closed file could be lost, but
+ * for when half of all descriptors are in use.
+ */
 static void close_some(struct jsonl *js, const struct live *keep)
 {
+	const size_t limits[] = { js->store.limits.open_files,
+				  u64_max(js->files_max,
+					  js->store.limits.open_files) };
+
 	for (int dirty_too = 0; dirty_too < 2; dirty_too++) {
 		struct live *l = js->oldest;
 
-		while (l && js->n_files >= js->store.limits.open_files) {
+		for (int looked = 0; l && looked < CLOSE_LOOK &&
+				     js->n_files >= limits[dirty_too];
+		     looked++) {
 			if (l != keep && (dirty_too || !l->is_dirty))
 				live_close_file(js, l);
 			l = l->newer;

@@ -107,10 +107,10 @@ static int replay_and_follow(struct sweep *s, const struct frame *f)
 static int begin_anew(struct jsonl *js, uint64_t end, struct weft_error *err)
 {
 	struct wal_control c;
-	int r = wal_plan_control(&js->wal, end, 0, &c, err);
+	int r;
 
-	if (r == WEFT_OK)
-		r = random_bytes(&c.salt, sizeof(c.salt), err);
+	wal_plan_control(&js->wal, end, &c);
+	r = random_bytes(&c.salt, sizeof(c.salt), err);
 	if (r == WEFT_OK)
 		r = wal_put_control(&js->wal, &c, err);
 	return r == WEFT_OK ? wal_install(&js->wal, &c, err) : r;

@@ -204,6 +204,19 @@ static void give_up_reserve(struct jsonl *js)
 		(void)fs_unlink(js->fs, path);
 }
 
+/* Directories are made only when they turn out to be missing. */
+static int open_for_apply(struct jsonl *js, struct live *l, bool begins,
+			  struct weft_error *err)
+{
+	unsigned flags = FILE_WRITE | (begins ? FILE_CREATE : 0);
+	int r = live_open_file(js, l, flags, err);
+
+	if (r != WEFT_NOT_FOUND || !begins)
+		return r;
+	r = path_make_dirs(js, &l->id, err);
+	return r == WEFT_OK ? live_open_file(js, l, flags, err) : r;
+}
+
 static int apply_record(struct jsonl *js, const struct frame_record *r,
 			struct weft_error *err)
 {
@@ -216,15 +229,8 @@ static int apply_record(struct jsonl *js, const struct frame_record *r,
 	if (!l)
 		return replay_record(js, r, err);
 	if (!l->file) {
-		int status;
+		int status = open_for_apply(js, l, r->offset == 0, err);
 
-		status = r->offset == 0 ? path_make_dirs(js, &r->session, err) :
-					  WEFT_OK;
-		if (status == WEFT_OK)
-			status = live_open_file(
-				js, l,
-				FILE_WRITE | (r->offset == 0 ? FILE_CREATE : 0),
-				err);
 		if (status < 0)
 			return status;
 	}

@@ -164,7 +164,7 @@ static int do_alone(struct jsonl *js, uint32_t task,
 			    js->dir);
 	/* No live record of a file that is to be rewritten. */
 	if (task == TASK_REPAIR) {
-		r = checkpoint(js, 0, err);
+		r = checkpoint(js, err);
 		if (r < 0)
 			return r;
 	}
@@ -191,7 +191,7 @@ int jsonl_maintain(struct store *s, uint32_t task, struct store_report *report,
 		return r;
 	switch ((enum store_task)task) {
 	case TASK_CHECKPOINT:
-		return js->read_only ? WEFT_OK : checkpoint(js, 0, err);
+		return js->read_only ? WEFT_OK : checkpoint(js, err);
 	case TASK_VERIFY:
 		return verify_all(js, report, err);
 	case TASK_SUSPEND:

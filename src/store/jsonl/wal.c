@@ -15,6 +15,7 @@
 #define STATE_BYTES   80u
 #define PID_OFFSET    16u
 #define ZERO_CHUNK    MIB(1)
+#define SEGMENTS_MIN  2u
 
 static const char control_magic[8] = { 'W', 'E', 'F', 'T', 'C', 'T', 'L', '1' };
 static const char state_magic[8] = { 'W', 'E', 'F', 'T', 'S', 'T', 'A', '1' };
@@ -225,24 +226,29 @@ static int write_zeros(struct file *f, uint64_t bytes)
 	return r < 0 ? r : file_sync(f);
 }
 
-/* A file of written zeros; its name is not durable yet. */
-static int make_segment(struct wal *w, uint32_t file, uint64_t bytes,
+/* A file of written zeros under the next free number; its name is not
+ * durable yet. */
+static int make_segment(struct wal *w, uint64_t bytes, uint32_t *file,
 			struct weft_error *err)
 {
 	CLEANUP(file_cleanup) struct file *f = NULL;
 	struct wal_path path;
-	int r = segment_path(w, file, &path, err);
+	int r;
 
-	if (r < 0)
-		return r;
-	r = file_open(w->fs, path.s, FILE_WRITE | FILE_CREATE, &f);
-	if (r >= 0)
+	do {
+		r = segment_path(w, ++*file, &path, err);
+		if (r < 0)
+			return r;
+		r = file_open(w->fs, path.s,
+			      FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, &f);
+	} while (r == -EEXIST);
+	if (r >= 0) {
 		r = write_zeros(f, bytes);
-	if (r < 0) {
-		(void)fs_unlink(w->fs, path.s);
-		return fail_errno(err, -r, "make log segment %s", path.s);
+		if (r < 0)
+			(void)fs_unlink(w->fs, path.s);
 	}
-	return WEFT_OK;
+	return r < 0 ? fail_errno(err, -r, "make log segment %s", path.s) :
+		       WEFT_OK;
 }
 
 static int sync_dir(struct wal *w, struct weft_error *err)
@@ -260,12 +266,12 @@ static int fill_new_log(struct wal *w, const struct weft_id *store,
 	int r = random_bytes(&c.salt, sizeof(c.salt), err);
 
 	for (uint32_t i = 0; i < c.n && r == WEFT_OK; i++) {
+		r = make_segment(w, segment_bytes, &c.next_file, err);
 		c.seg[i] = (struct wal_segment){
 			.base = (uint64_t)i * segment_bytes,
 			.size = segment_bytes,
-			.file = ++c.next_file,
+			.file = c.next_file,
 		};
-		r = make_segment(w, c.seg[i].file, segment_bytes, err);
 	}
 	if (r == WEFT_OK)
 		r = wal_put_control(w, &c, err);
@@ -494,60 +500,90 @@ int wal_put_state(struct wal *w, const struct wal_state *st,
 
 /* ---- checkpoints ---- */
 
-int wal_plan_control(struct wal *w, uint64_t ckpt, uint64_t grow_bytes,
-		     struct wal_control *ret, struct weft_error *err)
+void wal_plan_control(const struct wal *w, uint64_t ckpt,
+		      struct wal_control *ret)
 {
 	const struct wal_control *old = &w->control;
-	struct wal_control c = *old;
 	uint64_t top = old->seg[old->n - 1].base + old->seg[old->n - 1].size;
-	bool made = false;
-	uint32_t n = 0;
-	int r;
+	uint64_t largest = wal_largest_segment(w);
+	uint32_t n = 0, freed = 0;
 
-	c.no = old->no + 1;
-	c.ckpt = ckpt;
+	*ret = *old;
+	ret->no = old->no + 1;
+	ret->ckpt = ckpt;
 	for (uint32_t i = 0; i < old->n; i++) {
 		if (old->seg[i].base + old->seg[i].size > ckpt)
-			c.seg[n++] = old->seg[i];
+			ret->seg[n++] = old->seg[i];
+		else
+			freed++;
 	}
 	for (uint32_t i = 0; i < old->n; i++) {
 		struct wal_segment s = old->seg[i];
 
 		if (s.base + s.size > ckpt)
 			continue;
-		if (grow_bytes > s.size) {
-			s.file = ++c.next_file;
-			s.size = grow_bytes;
-			r = make_segment(w, s.file, s.size, err);
-			if (r < 0)
-				return r;
-			made = true;
+		/* The log has outgrown it. */
+		if (s.size < largest && n + freed > SEGMENTS_MIN) {
+			freed--;
+			continue;
 		}
+		freed--;
 		s.base = top;
 		top += s.size;
-		c.seg[n++] = s;
+		ret->seg[n++] = s;
 	}
-	if (made) {
+	ret->n = n;
+}
+
+int wal_make_segment(struct wal *w, uint64_t bytes, uint32_t *ret_file,
+		     struct weft_error *err)
+{
+	uint32_t file = w->control.next_file;
+	int r = make_segment(w, bytes, &file, err);
+
+	if (r == WEFT_OK)
 		r = sync_dir(w, err);
-		if (r < 0)
-			return r;
-	}
-	*ret = c;
-	return WEFT_OK;
+	if (r == WEFT_OK)
+		*ret_file = file;
+	return r;
+}
+
+void wal_add_segment(const struct wal *w, uint32_t file, uint64_t bytes,
+		     struct wal_control *ret)
+{
+	const struct wal_segment *last;
+
+	*ret = w->control;
+	last = &ret->seg[ret->n - 1];
+	ret->seg[ret->n] = (struct wal_segment){
+		.base = last->base + last->size,
+		.size = bytes,
+		.file = file,
+	};
+	ret->n++;
+	ret->no++;
+	if (file > ret->next_file)
+		ret->next_file = file;
+}
+
+void wal_remove_segment(struct wal *w, uint32_t file)
+{
+	struct wal_path path;
+
+	if (segment_path(w, file, &path, NULL) == WEFT_OK)
+		(void)fs_unlink(w->fs, path.s);
 }
 
 void wal_remove_unused(struct wal *w, const struct wal_control *old)
 {
 	for (uint32_t i = 0; i < old->n; i++) {
-		struct wal_path path;
 		bool used = false;
 
 		for (uint32_t k = 0; k < w->control.n; k++)
 			used = used ||
 			       w->control.seg[k].file == old->seg[i].file;
-		if (!used &&
-		    segment_path(w, old->seg[i].file, &path, NULL) == WEFT_OK)
-			(void)fs_unlink(w->fs, path.s);
+		if (!used)
+			wal_remove_segment(w, old->seg[i].file);
 	}
 }
 
@@ -674,6 +710,15 @@ uint64_t wal_largest_segment(const struct wal *w)
 	for (uint32_t i = 0; i < w->control.n; i++)
 		max = u64_max(max, w->control.seg[i].size);
 	return max;
+}
+
+uint64_t wal_total_bytes(const struct wal *w)
+{
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < w->control.n; i++)
+		total += w->control.seg[i].size;
+	return total;
 }
 
 int wal_write_frame(struct wal *w, uint64_t lsn, struct weft_str frame,

@@ -111,11 +111,20 @@ int wal_install(struct wal *w, const struct wal_control *c,
 
 /*
  * The next control after a checkpoint at `ckpt`: segments that lie before it
- * are put behind the others.  If grow_bytes is not 0 and a freed segment is
- * smaller, a new file of that size takes its place: it is made here, durably.
+ * are put behind the others; of those the small ones are left out, if enough
+ * are left.
  */
-int wal_plan_control(struct wal *w, uint64_t ckpt, uint64_t grow_bytes,
-		     struct wal_control *ret, struct weft_error *err);
+void wal_plan_control(const struct wal *w, uint64_t ckpt,
+		      struct wal_control *ret);
+/*
+ * Make a file for one more segment, durably.  wal_add_segment then makes it
+ * the last one of the log; *c is the control to be put and installed.
+ */
+int wal_make_segment(struct wal *w, uint64_t bytes, uint32_t *ret_file,
+		     struct weft_error *err);
+void wal_add_segment(const struct wal *w, uint32_t file, uint64_t bytes,
+		     struct wal_control *ret);
+void wal_remove_segment(struct wal *w, uint32_t file);
 /* Remove the files that `old` has and the current control has not. */
 void wal_remove_unused(struct wal *w, const struct wal_control *old);
 
@@ -136,6 +145,7 @@ int wal_place(const struct wal *w, const struct wal_state *st, uint64_t bytes,
 /* The start of the segment behind the one that holds `at`; BUSY if none. */
 int wal_next_segment(const struct wal *w, uint64_t at, uint64_t *ret);
 uint64_t wal_largest_segment(const struct wal *w);
+uint64_t wal_total_bytes(const struct wal *w);
 
 /*
  * Write a sealed frame at its place and flush it.  NO_SPACE: nothing counts,

@@ -15,9 +15,8 @@
 
 #define SPACE_MARGIN    KIB(256)
 #define SPACE_PER_FILE  KIB(8)
-#define FRAME_SLACK     MIB(1)
 #define SEGMENT_TRIES   50
-#define CHECKPOINT_PART 2 /* of a segment, before one is asked for */
+#define CHECKPOINT_PART 2 /* of the log, before one is asked for */
 
 /* ---- what the planner sees ---- */
 
@@ -411,6 +410,11 @@ static int publish(struct jsonl *js, const struct batch *b,
 
 enum { NEED_SEGMENT = 1 }; /* besides the codes */
 
+struct outcome {
+	uint64_t need; /* bytes of log, with NEED_SEGMENT */
+	bool due;      /* there should be a checkpoint */
+};
+
 /* What a failed step means for whoever asked, and for the store. */
 static int give_up(struct jsonl *js, int code, bool broken,
 		   struct weft_error *err)
@@ -424,15 +428,15 @@ static int give_up(struct jsonl *js, int code, bool broken,
 	return code;
 }
 
-/* Ask for a checkpoint when the segment has been used for a good part. */
+/* Ask for a checkpoint when a good part of the log has been used. */
 static bool is_checkpoint_due(const struct jsonl *js)
 {
 	return js->st.end - u64_min(js->st.end, js->st.ckpt) >=
-	       wal_largest_segment(&js->wal) / CHECKPOINT_PART;
+	       wal_total_bytes(&js->wal) / CHECKPOINT_PART;
 }
 
 /* Log, flush and apply the frame in js->frame.  Leaves. */
-static int commit(struct jsonl *js, struct batch *b, bool *ret_due,
+static int commit(struct jsonl *js, struct batch *b, struct outcome *ret,
 		  struct weft_error *err)
 {
 	struct frame f = { .n = (uint32_t)b->n_runs, .prev = js->st.prev };
@@ -441,7 +445,7 @@ static int commit(struct jsonl *js, struct batch *b, bool *ret_due,
 
 	f.len = js->frame.len - FRAME_HEAD;
 	if (wal_place(&js->wal, &js->st, bytes, &f.lsn) < 0) {
-		js->starved = true;
+		ret->need = bytes;
 		leave(js);
 		return NEED_SEGMENT;
 	}
@@ -468,13 +472,13 @@ static int commit(struct jsonl *js, struct batch *b, bool *ret_due,
 	r = publish(js, b, &f, err);
 	if (r < 0)
 		return give_up(js, WEFT_UNKNOWN, true, err);
-	*ret_due = is_checkpoint_due(js);
+	ret->due = is_checkpoint_due(js);
 	leave(js);
 	return WEFT_OK;
 }
 
 static int write_planned(struct jsonl *js, store_plan *plan, void *ctx,
-			 bool *ret_due, struct weft_error *err)
+			 struct outcome *ret, struct weft_error *err)
 {
 	struct view v = { .view.ops = &view_ops, .js = js };
 	struct op_list ops = { .arena = &v.arena };
@@ -494,7 +498,7 @@ static int write_planned(struct jsonl *js, store_plan *plan, void *ctx,
 		r = build_frame(js, &b, err);
 	forget_runs(&b);
 	if (r == WEFT_OK && b.n_runs) {
-		r = commit(js, &b, ret_due, err);
+		r = commit(js, &b, ret, err);
 	} else {
 		/* Records may change without an event: lease renewals. */
 		if (r == WEFT_OK && ops.n)
@@ -506,7 +510,7 @@ static int write_planned(struct jsonl *js, store_plan *plan, void *ctx,
 }
 
 static int write_once(struct jsonl *js, const struct store_want *want,
-		      store_plan *plan, void *ctx, bool *ret_due,
+		      store_plan *plan, void *ctx, struct outcome *ret,
 		      struct weft_error *err)
 {
 	uint64_t place;
@@ -521,23 +525,31 @@ static int write_once(struct jsonl *js, const struct store_want *want,
 	}
 	(void)live_evict(js, 0);
 	/* Better to look for room before the work of planning. */
-	if (wal_place(&js->wal, &js->st, want->bytes + FRAME_UNIT, &place) <
-	    0) {
-		js->starved = true;
+	ret->need = round_up(want->bytes + FRAME_HEAD, FRAME_UNIT);
+	if (wal_place(&js->wal, &js->st, ret->need, &place) < 0) {
 		leave(js);
 		return NEED_SEGMENT;
 	}
-	return write_planned(js, plan, ctx, ret_due, err);
+	return write_planned(js, plan, ctx, ret, err);
+}
+
+/* Room for a frame: a longer log or, if it may not grow, a checkpoint. */
+static int make_room(struct jsonl *js, uint64_t bytes, struct weft_error *err)
+{
+	int r = extend_log(js, bytes, err);
+
+	if (r == WEFT_BUSY)
+		r = checkpoint(js, err);
+	return r;
 }
 
 int jsonl_write(struct store *s, const struct store_want *want,
 		store_plan *plan, void *ctx, struct weft_error *err)
 {
 	struct jsonl *js = jsonl_of(s);
-	uint64_t need = want->bytes + want->bytes / 8 + FRAME_SLACK;
 	int64_t until =
 		clock_mono_us() + (int64_t)js->store.limits.busy_ms * 1000;
-	bool due = false;
+	struct outcome out = { 0 };
 	int r;
 
 	if (want->bytes > js->frame.max)
@@ -545,15 +557,15 @@ int jsonl_write(struct store *s, const struct store_want *want,
 			    "a batch of more than %zu bytes does not fit into "
 			    "the log: append it in parts",
 			    js->frame.max);
-	while ((r = write_once(js, want, plan, ctx, &due, err)) ==
+	while ((r = write_once(js, want, plan, ctx, &out, err)) ==
 	       NEED_SEGMENT) {
-		r = checkpoint(js, need, err);
+		r = make_room(js, out.need, err);
 		if (r == WEFT_BUSY && clock_mono_us() < until)
 			fs_sleep_us(js->fs, 500);
 		else if (r < 0)
 			return r;
 	}
 	if (r == WEFT_OK && !js->by_hand)
-		checkpoint_ask(js, due);
+		checkpoint_ask(js, out.due);
 	return r;
 }
