@@ -25,13 +25,13 @@ static void bash_value(struct out *o, const char *command,
 	if (opt->values) {
 		out_add(o, STR("COMPREPLY=($(compgen -W '"));
 		words(o, opt->values);
-		out_add(o, STR("' -- \"$word\"))"));
+		out_add(o, STR("' -- \"$word\")); "));
 	} else if (opt->kind == OPT_FILE) {
-		out_add(o, STR("COMPREPLY=($(compgen -f -- \"$word\"))"));
+		out_add(o, STR("COMPREPLY=($(compgen -f -- \"$word\")); "));
 	} else if (opt->kind == OPT_DIRECTORY) {
-		out_add(o, STR("COMPREPLY=($(compgen -d -- \"$word\"))"));
+		out_add(o, STR("COMPREPLY=($(compgen -d -- \"$word\")); "));
 	}
-	out_add(o, STR("; return ;;\n"));
+	out_add(o, STR("return ;;\n"));
 }
 
 static void bash_options(struct out *o, const struct opt *opts, size_t n)
