@@ -147,6 +147,8 @@ int path_each_session(struct jsonl *js,
 
 /* ---- weft.json ---- */
 
+static const char *const parts[] = { "blobs", "damaged", "sessions", "trash" };
+
 static int first_name(void *ctx, const char *name)
 {
 	char *out = ctx;
@@ -155,16 +157,35 @@ static int first_name(void *ctx, const char *name)
 	return 1;
 }
 
-/* A directory with other things in it is not turned into a store. */
+/* Whoever makes a store may be killed at it: what it leaves is no hindrance. */
+static int first_strange_name(void *ctx, const char *name)
+{
+	if (strcmp(name, "wal") == 0 || strcmp(name, "weft.json.new") == 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (strcmp(name, parts[i]) == 0)
+			return 0;
+	}
+	return first_name(ctx, name);
+}
+
+/* A directory with other things in it is not turned into a store, nor is a
+ * store that has lost its weft.json begun anew. */
 static int check_empty(struct jsonl *js, struct weft_error *err)
 {
-	char name[64] = "";
-	int r = fs_list(js->fs, js->dir, first_name, name);
+	char name[64] = "", path[PATH_BYTES];
+	int r = path_join(path, js->dir, "sessions", err);
 
 	if (r < 0)
+		return r;
+	if (fs_list(js->fs, path, first_name, name) > 0)
+		return fail(err, WEFT_CORRUPT,
+			    "%s has lost its weft.json: run 'weft repair'",
+			    js->dir);
+	r = fs_list(js->fs, js->dir, first_strange_name, name);
+	if (r < 0)
 		return fail_errno(err, -r, "list %s", js->dir);
-	/* wal/ alone: another process is making the store right now. */
-	if (r > 0 && strcmp(name, "wal") != 0)
+	if (r > 0)
 		return fail(err, WEFT_INVALID,
 			    "%s holds other things (%s) and no weft.json: "
 			    "choose an empty directory",
@@ -287,13 +308,11 @@ static int write_format(struct jsonl *js, struct weft_error *err)
 int layout_create(struct jsonl *js, uint64_t segment_bytes,
 		  struct weft_error *err)
 {
-	static const char *const dirs[] = { "sessions", "blobs", "trash",
-					    "damaged" };
 	char path[PATH_BYTES];
 	int r = id_new(clock_now_ms(js->clock), &js->id, err);
 
-	for (size_t i = 0; i < ARRAY_LEN(dirs) && r == WEFT_OK; i++) {
-		r = path_join(path, js->dir, dirs[i], err);
+	for (size_t i = 0; i < ARRAY_LEN(parts) && r == WEFT_OK; i++) {
+		r = path_join(path, js->dir, parts[i], err);
 		if (r == WEFT_OK)
 			r = make_dir(js, path, err);
 	}
