@@ -45,6 +45,21 @@ static void add_raw(struct writer *w, const char *name, struct weft_str json)
 	buf_add_one_line(w->b, json);
 }
 
+/* Nothing, if it would be written as `before` was. */
+static void add_raw_unless(struct writer *w, const char *name,
+			   struct weft_str json, struct weft_str before)
+{
+	struct buf *b = w->b;
+	size_t start = b->len, value;
+
+	add_name(w, name);
+	value = b->len;
+	buf_add_one_line(b, json);
+	if (!b->error &&
+	    str_eq((struct weft_str){ b->ptr + value, b->len - value }, before))
+		b->len = start;
+}
+
 static void add_number(struct writer *w, const char *name, uint64_t n)
 {
 	add_name(w, name);
@@ -366,8 +381,7 @@ static int change_json(const struct change *c, struct weft_error *err)
 			    "%s has %zu bytes, the limit is %llu", name,
 			    raw.len,
 			    (unsigned long long)c->limits->metadata_bytes);
-	if (!str_eq(raw, before))
-		add_raw(c->w, name, raw);
+	add_raw_unless(c->w, name, raw, before);
 	return WEFT_OK;
 }
 

@@ -230,6 +230,13 @@ struct cursor {
 	const char *p, *end;
 };
 
+static inline struct cursor cursor_of(struct weft_str s)
+{
+	const char *start = s.len ? s.ptr : "";
+
+	return (struct cursor){ start, start + s.len };
+}
+
 #define TAKE(c, literal) take_bytes((c), (literal), sizeof(literal) - 1)
 
 static inline bool take_bytes(struct cursor *c, const char *bytes, size_t n)
@@ -317,7 +324,7 @@ static bool take_id(struct cursor *c, struct weft_str *ret)
 /* On the way of every line that is read: nothing is cleared first. */
 bool line_head_parse(struct weft_str line, struct line_head *h)
 {
-	struct cursor c = { line.ptr, line.ptr + line.len };
+	struct cursor c = cursor_of(line);
 
 	if (!TAKE(&c, "{\"seq\":") || !take_u64(&c, ID_SEQ_MAX, &h->seq) ||
 	    h->seq == 0)
@@ -369,11 +376,10 @@ bool line_crc_ok(const struct weft_id *session, struct weft_str line)
 /* What a line of type gone stands for: "to" is the first of its body. */
 static void read_gone(struct store_event *e)
 {
-	struct cursor c = { e->body.ptr, e->body.ptr + e->body.len };
+	struct cursor c = cursor_of(e->body);
 	uint64_t to;
 
-	if (e->body.len && TAKE(&c, "\"to\":") &&
-	    take_u64(&c, ID_SEQ_MAX, &to) && to > e->seq)
+	if (TAKE(&c, "\"to\":") && take_u64(&c, ID_SEQ_MAX, &to) && to > e->seq)
 		e->last = to;
 }
 
@@ -449,11 +455,10 @@ void event_read_again(const struct weft_id *session, struct weft_str line,
 
 uint64_t event_peek_seq(struct weft_str line)
 {
-	struct cursor c = { line.ptr, line.ptr + line.len };
+	struct cursor c = cursor_of(line);
 	uint64_t seq;
 
-	if (line.len == 0 || !TAKE(&c, "{\"seq\":") ||
-	    !take_u64(&c, ID_SEQ_MAX, &seq))
+	if (!TAKE(&c, "{\"seq\":") || !take_u64(&c, ID_SEQ_MAX, &seq))
 		return 0;
 	return seq;
 }

@@ -144,7 +144,8 @@ static bool write_again(const struct edited *d, const struct weft_id *session,
 			uint64_t seq, struct arena *a, struct store_event *ret)
 {
 	struct store_event e = { .session = *session, .seq = seq, .last = seq };
-	struct weft_str type = json_str(yyjson_obj_get(d->root, "type"));
+	yyjson_val *given = yyjson_obj_get(d->root, "type");
+	struct weft_str type = yyjson_is_str(given) ? json_str(given) : STR("");
 
 	e.type = event_type_parse(type);
 	read_common(d->root, a, &e);

@@ -45,9 +45,9 @@ static void read_needs(yyjson_val *needs, struct file_line *ret)
 
 bool file_line_read(struct weft_str line, struct file_line *ret)
 {
+	char pool[KIB(4)]; /* in front of what lives in it */
 	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
 	struct file_line f = { .sealed = false };
-	char pool[KIB(4)];
 	yyjson_val *root;
 
 	if (line.len && line.ptr[line.len - 1] == '\r')

@@ -8,16 +8,6 @@
 	{                                                                  \
 		(name), FIELD_##kind, offsetof(struct session_rec, member) \
 	}
-#define TOTALS_FIELDS(prefix, member)                                      \
-	FIELD(prefix "_input_tokens", U64, member.input_tokens),           \
-		FIELD(prefix "_output_tokens", U64, member.output_tokens), \
-		FIELD(prefix "_cache_read_tokens", U64,                    \
-		      member.cache_read_tokens),                           \
-		FIELD(prefix "_cache_write_tokens", U64,                   \
-		      member.cache_write_tokens),                          \
-		FIELD(prefix "_cost_nano", U64, member.cost_nano),         \
-		FIELD(prefix "_unpriced", U64, member.unpriced)
-
 const struct record_field record_fields[] = {
 	FIELD("id", ID, id),
 	FIELD("kind", U64, kind),
@@ -46,8 +36,18 @@ const struct record_field record_fields[] = {
 	FIELD("message_count", U64, message_count),
 	FIELD("inherited_count", U64, inherited_count),
 	FIELD("turn_count", U64, turn_count),
-	TOTALS_FIELDS("own", own),
-	TOTALS_FIELDS("total", total),
+	FIELD("own_input_tokens", U64, own.input_tokens),
+	FIELD("own_output_tokens", U64, own.output_tokens),
+	FIELD("own_cache_read_tokens", U64, own.cache_read_tokens),
+	FIELD("own_cache_write_tokens", U64, own.cache_write_tokens),
+	FIELD("own_cost_nano", U64, own.cost_nano),
+	FIELD("own_unpriced", U64, own.unpriced),
+	FIELD("total_input_tokens", U64, total.input_tokens),
+	FIELD("total_output_tokens", U64, total.output_tokens),
+	FIELD("total_cache_read_tokens", U64, total.cache_read_tokens),
+	FIELD("total_cache_write_tokens", U64, total.cache_write_tokens),
+	FIELD("total_cost_nano", U64, total.cost_nano),
+	FIELD("total_unpriced", U64, total.unpriced),
 	FIELD("first_user", STR, first_user),
 	FIELD("last_user", STR, last_user),
 	FIELD("last_agent", STR, last_agent),

@@ -220,6 +220,9 @@ static void a_patch_has_only_what_changes(void **state)
 		     "\"expires_at\":\"2026-11-15T11:00:00+01:00\",\"model\":"
 		     "{\"name\":\"n\",\"provider\":\"p\"}}",
 		     "");
+	lab->rec.tools = STR("[1,2]");
+	expect_patch(lab, "{\"tools\":[1,\n 2]}", "");
+	lab->rec.tools = STR("");
 	expect_patch(lab,
 		     "{\"sl\\u0075g\":\"n\\u0065w\", \"agent\":\"a\",\"user\":"
 		     "\"u\",\"channel\":\"c\",\"user_role\":\"r\","
