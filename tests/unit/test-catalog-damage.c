@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "unit/catalog-help.h"
 
-#define SESSIONS  24
+#define SESSIONS  8
 #define JOURNAL   DB "-journal"
 #define CUT_SEEDS 6
 
@@ -29,7 +29,7 @@ static void make_records(void)
 		rec.parent = id_of(n / 2);
 		/* Rows of very different sizes: pages of all kinds. */
 		rec.metadata =
-			arena_printf(&text, "%*s", (int)(n * n * 8), "x");
+			arena_printf(&text, "%*s", (int)(n * n * 90), "x");
 		records[n] = rec;
 	}
 }
@@ -212,7 +212,7 @@ static void a_changed_byte_is_noticed_or_does_not_matter(void **state)
 	struct simdisk *d = make_disk();
 	struct fs *fs = simdisk_process(d);
 	uint64_t flips = 0, corrupt = 0;
-	size_t len, step = 149 / test_scale() + 1;
+	size_t len, step = 251 / test_scale() + 1;
 
 	(void)state;
 	make_state(fs, 3);
@@ -662,10 +662,10 @@ static void fail_each_allocation(bool ours, unsigned flags)
 	/* The first ones all, later ones now and then. */
 	while (!without_memory(n, ours, flags)) {
 		n += step;
-		if (n > 400 && test_scale() == 1)
-			step = ours ? 7 : 101;
+		if (n > 200 && test_scale() == 1)
+			step = ours ? 7 : 199;
 	}
-	assert_true(n > 50);
+	assert_true(n > 20);
 }
 
 static void sqlite_without_memory_is_said_and_survived(void **state)
