@@ -463,7 +463,7 @@ static void make_keys(void *ctx)
 /* Each key once, in the list and on the disk. */
 static void check_keys(const struct place *p, uint32_t acked)
 {
-	struct weft_store *s = open_place(p, OPTIONS, WEFT_OPEN_NO_CREATE);
+	struct weft_store *s = open_place(p, OPTIONS, 0);
 	char sessions[512], first[256];
 
 	for (uint32_t n = 1; n <= acked; n++) {

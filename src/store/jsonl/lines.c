@@ -57,7 +57,7 @@ int line_reader_next(struct line_reader *l, struct line *ret)
 
 	for (;;) {
 		size_t have = l->len - l->pos;
-		char *start = l->buf + l->pos;
+		char *start = have ? l->buf + l->pos : NULL;
 		char *nl = have > looked ?
 				   memchr(start + looked, '\n', have - looked) :
 				   NULL;
