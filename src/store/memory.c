@@ -68,7 +68,8 @@ static int memory_open(const struct store_open *o, struct store **ret,
 	struct memory *m;
 	int r;
 
-	if (!(o->flags & STORE_CREATE))
+	/* Who only wants to read finds nothing in it, and that is true. */
+	if (!(o->flags & (STORE_CREATE | STORE_READ_ONLY)))
 		return fail(err, WEFT_NOT_FOUND,
 			    "a memory: store is always a new one");
 	m = mem_zero(1, sizeof(*m));

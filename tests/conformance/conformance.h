@@ -39,6 +39,11 @@ struct fixture {
 /* The store that was asked for on the command line. */
 extern const char *conformance_url;
 
+/* Where a new store may be made: a directory, empty if none is needed, and
+ * the URL. */
+void make_place(char dir[256], char url[512]);
+int remove_place(const char *dir);
+
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
 
@@ -166,6 +171,8 @@ struct suite {
 };
 
 extern const struct suite event_suite, write_suite, name_suite, list_suite,
-	blob_suite, wait_suite, task_suite, handle_suite, thread_suite;
+	blob_suite, wait_suite, task_suite, handle_suite, thread_suite,
+	public_open_suite, public_append_suite, public_input_suite,
+	public_limit_suite, public_submit_suite, public_read_suite;
 
 #endif

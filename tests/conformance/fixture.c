@@ -17,30 +17,30 @@ static int64_t test_clock(void *ctx)
 	return ((const struct fixture *)ctx)->now_ms;
 }
 
-static bool has_directory(void)
-{
-	return strncmp(conformance_url, "memory:", 7) != 0;
-}
-
 bool is_persistent(const struct fixture *f)
 {
 	return f->dir[0] != '\0';
 }
 
 /* A directory of its own below the one in the URL, or below $TMPDIR. */
-static void make_directory(struct fixture *f)
+void make_place(char dir[256], char url[512])
 {
 	const char *colon = strchr(conformance_url, ':');
 	const char *base = colon[1] ? colon + 1 : getenv("TMPDIR");
-	int n = snprintf(f->dir, sizeof(f->dir), "%s/weft-conformance-XXXXXX",
-			 base ? base : "/tmp");
+	int n;
 
-	assert_true(n > 0 && (size_t)n < sizeof(f->dir));
-	assert_non_null(mkdtemp(f->dir));
-	n = snprintf(f->url, sizeof(f->url), "%.*s%s/store",
-		     (int)(colon + 1 - conformance_url), conformance_url,
-		     f->dir);
-	assert_true(n > 0 && (size_t)n < sizeof(f->url));
+	dir[0] = '\0';
+	if (strncmp(conformance_url, "memory:", 7) == 0) {
+		(void)snprintf(url, 512, "memory:");
+		return;
+	}
+	n = snprintf(dir, 256, "%s/weft-conformance-XXXXXX",
+		     base ? base : "/tmp");
+	assert_true(n > 0 && n < 256);
+	assert_non_null(mkdtemp(dir));
+	n = snprintf(url, 512, "%.*s%s/store",
+		     (int)(colon + 1 - conformance_url), conformance_url, dir);
+	assert_true(n > 0 && n < 512);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind,
@@ -52,6 +52,11 @@ static int remove_one(const char *path, const struct stat *st, int kind,
 	return remove(path);
 }
 
+int remove_place(const char *dir)
+{
+	return *dir ? nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) : 0;
+}
+
 int fixture_setup(void **state)
 {
 	struct fixture *f = mem_zero(1, sizeof(*f));
@@ -60,10 +65,7 @@ int fixture_setup(void **state)
 	arena_init(&f->arena, 0);
 	f->now_ms = TEST_BEGIN_MS;
 	f->clock = (struct clock_source){ test_clock, f };
-	if (has_directory())
-		make_directory(f);
-	else
-		(void)snprintf(f->url, sizeof(f->url), "memory:");
+	make_place(f->dir, f->url);
 	assert_ok(f, open_again(f, NULL, STORE_CREATE, &f->store));
 	*state = f;
 	return 0;
@@ -77,7 +79,7 @@ int fixture_teardown(void **state)
 	/* Inside a write its locks are held: closing would wait for ever. */
 	if (f->store && !f->writing)
 		r = store_close(f->store, &f->err);
-	if (f->dir[0] && nftw(f->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0)
+	if (remove_place(f->dir) < 0)
 		r = -1;
 	arena_done(&f->arena);
 	mem_free(f);
