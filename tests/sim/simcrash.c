@@ -52,6 +52,7 @@ void simdisk_free(struct simdisk *d)
 	free(d->inodes);
 	free(d->names);
 	free(d->locks);
+	free(d->forgotten);
 	(void)pthread_cond_destroy(&d->changed);
 	(void)pthread_mutex_destroy(&d->lock);
 	free(d);

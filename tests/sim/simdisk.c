@@ -316,6 +316,10 @@ static int sync_inode(struct simdisk *d, struct inode *n)
 	int r = planned_loss(d);
 
 	assert(n); /* only the dead have handles without one */
+	if (sync_is_forgotten(d, n)) {
+		d->faults_hit++;
+		return 0;
+	}
 	if (n->is_dir && r < 0)
 		dir_lose(d, n);
 	else if (n->is_dir)

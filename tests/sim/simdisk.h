@@ -160,7 +160,14 @@ void simdisk_fail_part(struct simdisk *d, uint64_t bytes);
  */
 void simdisk_fail_sync(struct simdisk *d, uint64_t n, int error);
 
-/* How many calls either of these made fail. */
+/*
+ * A program that forgot a sync: one of a file whose path matches `pattern`
+ * (see fnmatch(3); a directory's ends with "/") says that it succeeded and
+ * does nothing.  NULL: none is forgotten.
+ */
+void simdisk_forget_syncs(struct simdisk *d, const char *pattern);
+
+/* How many calls one of these made fail or forget. */
 uint64_t simdisk_faults_hit(struct simdisk *d);
 
 /* So many bytes (in pages of 4 KiB) may still be allocated.  A write that

@@ -171,6 +171,7 @@ struct simdisk {
 	uint64_t fail_part;
 	uint64_t fail_sync_in;
 	int fail_sync_error;
+	char *forgotten; /* syncs below this path are not done */
 	uint64_t faults_hit;
 
 	uint64_t free_bytes;
@@ -240,6 +241,7 @@ void dir_sync(struct simdisk *d, const struct inode *dir);
 void dir_lose(struct simdisk *d, const struct inode *dir);
 void disk_sync(struct simdisk *d);
 void disk_lose(struct simdisk *d);
+bool sync_is_forgotten(struct simdisk *d, const struct inode *n);
 
 /* Keep the marked ones, with those that they rest on, and lose the others. */
 void names_settle(struct simdisk *d, bool *keep);

@@ -1,4 +1,5 @@
 /* simsync.c - what syncs make durable, and what failed ones lose. */
+#include <fnmatch.h>
 #include <stdlib.h>
 
 #include "sim/simimpl.h"
@@ -141,4 +142,27 @@ void disk_lose(struct simdisk *d)
 	for (size_t i = 0; i < d->n_inodes; i++)
 		if (d->inodes[i])
 			inode_lose(d->inodes[i]);
+}
+
+struct naming {
+	const struct inode *wanted;
+	const char *pattern;
+	bool found;
+};
+
+static void look_for(void *ctx, const char *path, const struct inode *n)
+{
+	struct naming *g = ctx;
+
+	if (n == g->wanted && fnmatch(g->pattern, path, 0) == 0)
+		g->found = true;
+}
+
+bool sync_is_forgotten(struct simdisk *d, const struct inode *n)
+{
+	struct naming g = { n, d->forgotten, false };
+
+	if (d->forgotten)
+		tree_walk(d, look_for, &g);
+	return g.found;
 }

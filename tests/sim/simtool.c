@@ -146,6 +146,18 @@ void simdisk_set_sync_all(struct simdisk *d, bool works)
 	pthread_mutex_unlock(&d->lock);
 }
 
+void simdisk_forget_syncs(struct simdisk *d, const char *pattern)
+{
+	pthread_mutex_lock(&d->lock);
+	free(d->forgotten);
+	d->forgotten = NULL;
+	if (pattern) {
+		d->forgotten = sim_alloc(strlen(pattern) + 1);
+		memcpy(d->forgotten, pattern, strlen(pattern) + 1);
+	}
+	pthread_mutex_unlock(&d->lock);
+}
+
 void simdisk_set_time(struct simdisk *d, int64_t ms)
 {
 	pthread_mutex_lock(&d->lock);

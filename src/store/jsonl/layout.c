@@ -305,6 +305,34 @@ static int write_format(struct jsonl *js, struct weft_error *err)
 	return r < 0 ? fail_errno(err, -r, "write %s", path) : WEFT_OK;
 }
 
+/*
+ * The names in the store's directory, then its own, and those of each above
+ * it, which one that was killed at this may have made.  A directory that
+ * cannot be opened is not ours.
+ */
+static int sync_upwards(struct jsonl *js, struct weft_error *err)
+{
+	char path[PATH_BYTES];
+	size_t n = strlen(js->dir);
+
+	if (n >= sizeof(path))
+		return fail(err, WEFT_INVALID, "path too long: %s", js->dir);
+	memcpy(path, js->dir, n + 1);
+	for (;;) {
+		int r = fs_sync_dir(js->fs, path);
+		char *slash = strrchr(path, '/');
+
+		if (r == -EIO)
+			return fail_errno(err, EIO, "flush directory %s", path);
+		if (strcmp(path, ".") == 0 || strcmp(path, "/") == 0)
+			return WEFT_OK;
+		if (!slash)
+			memcpy(path, ".", 2);
+		else
+			slash[slash == path] = '\0';
+	}
+}
+
 int layout_create(struct jsonl *js, uint64_t segment_bytes,
 		  struct weft_error *err)
 {
@@ -320,6 +348,8 @@ int layout_create(struct jsonl *js, uint64_t segment_bytes,
 		r = path_join(path, js->dir, "wal", err);
 	if (r == WEFT_OK)
 		r = wal_create(js->fs, path, &js->id, segment_bytes, err);
+	if (r == WEFT_OK)
+		r = sync_upwards(js, err);
 	/* weft.json comes last: a store that has one is complete. */
 	return r == WEFT_OK ? write_format(js, err) : r;
 }
