@@ -138,13 +138,13 @@ bool frame_next(const struct frame *f, size_t *pos, struct frame_record *ret)
 	if (left < FRAME_RECORD_HEAD)
 		return false;
 	len = get_le32(p + REC_LEN);
-	if (len > left - FRAME_RECORD_HEAD)
+	ret->lines = get_le32(p + REC_LINES);
+	if (len > left - FRAME_RECORD_HEAD || ret->lines > len)
 		return false;
 	memcpy(&ret->session, p, sizeof(ret->session));
 	ret->gen = get_le64(p + REC_GEN);
 	ret->seq = get_le64(p + REC_SEQ);
 	ret->offset = get_le64(p + REC_OFFSET);
-	ret->lines = get_le32(p + REC_LINES);
 	ret->bytes = (struct weft_str){ p + FRAME_RECORD_HEAD, len };
 	*pos += (size_t)u64_min(FRAME_RECORD_HEAD + round_up(len, 8), left);
 	return true;

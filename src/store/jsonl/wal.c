@@ -13,9 +13,9 @@
 
 #define CONTROL_BYTES 4096u
 #define STATE_BYTES   80u
-#define PID_OFFSET    16u
 #define ZERO_CHUNK    MIB(1)
 #define SEGMENTS_MIN  2u
+#define SEGMENT_MAX   MIB(1024)
 
 static const char control_magic[8] = { 'W', 'E', 'F', 'T', 'C', 'T', 'L', '1' };
 static const char state_magic[8] = { 'W', 'E', 'F', 'T', 'S', 'T', 'A', '1' };
@@ -77,6 +77,22 @@ static void encode_control(const struct wal_control *c, char out[CONTROL_BYTES])
 	put_le32(out + CONTROL_BYTES - 4, crc32c(0, out, CONTROL_BYTES - 4));
 }
 
+/* Segments that follow each other, of a size that somebody would choose. */
+static bool are_segments_sane(const struct wal_control *c)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		const struct wal_segment *s = &c->seg[i];
+
+		if (s->size == 0 || s->size > SEGMENT_MAX ||
+		    s->size % FRAME_UNIT || s->base % FRAME_UNIT ||
+		    s->base > UINT64_MAX / 2)
+			return false;
+		if (i > 0 && s->base < s[-1].base + s[-1].size)
+			return false;
+	}
+	return true;
+}
+
 static bool decode_control(const char in[CONTROL_BYTES], struct wal_control *c)
 {
 	if (memcmp(in, control_magic, sizeof(control_magic)) != 0 ||
@@ -100,7 +116,7 @@ static bool decode_control(const char in[CONTROL_BYTES], struct wal_control *c)
 		c->seg[i].size = get_le64(p + 8);
 		c->seg[i].file = get_le32(p + 16);
 	}
-	return true;
+	return are_segments_sane(c);
 }
 
 static int read_control(struct wal *w, struct wal_control *ret,
@@ -347,85 +363,6 @@ void wal_close(struct wal *w)
 	file_close(w->lock_file);
 	mem_free(w->dir);
 	*w = (struct wal){ 0 };
-}
-
-/* ---- locks ---- */
-
-int wal_try_lock(struct wal *w, enum wal_lock which, bool shared,
-		 struct weft_error *err)
-{
-	int r;
-
-	if (!w->lock_file)
-		return fail(err, WEFT_BUSY, "%s has no lock file", w->dir);
-	r = file_lock(w->lock_file, which, 1,
-		      shared ? FILE_SHARED : FILE_LOCKED);
-	if (r == -EAGAIN)
-		return fail(err, WEFT_BUSY, "another process is at work in %s",
-			    w->dir);
-	return r < 0 ? fail_errno(err, -r, "lock %s/lock", w->dir) : WEFT_OK;
-}
-
-void wal_unlock(struct wal *w, enum wal_lock which)
-{
-	if (w->lock_file)
-		(void)file_lock(w->lock_file, which, 1, FILE_UNLOCK);
-}
-
-static long holder_of(struct wal *w)
-{
-	char text[16] = { 0 };
-	uint64_t pid;
-	ssize_t n = file_read(w->lock_file, text, sizeof(text) - 1, PID_OFFSET);
-
-	if (n <= 0 || !str_to_u64(str_of(text), INT32_MAX, &pid))
-		return 0;
-	return (long)pid;
-}
-
-static void sign_lock(struct wal *w)
-{
-	char text[16] = { 0 };
-
-	(void)snprintf(text, sizeof(text), "%ld", (long)getpid());
-	(void)file_write(w->lock_file, text, sizeof(text), PID_OFFSET);
-}
-
-static int wait_for(struct wal *w, enum wal_lock which, int64_t until_us,
-		    struct weft_error *err)
-{
-	unsigned sleep_us = 20;
-
-	for (;;) {
-		struct weft_error e;
-		int r = wal_try_lock(w, which, false, &e);
-
-		if (r != WEFT_BUSY) {
-			if (r < 0 && err)
-				*err = e;
-			return r;
-		}
-		if (clock_mono_us() >= until_us)
-			return fail(err, WEFT_BUSY,
-				    "%s is held by process %ld; is it stopped?",
-				    w->dir, holder_of(w));
-		fs_sleep_us(w->fs, sleep_us);
-		sleep_us = sleep_us < 600 ? sleep_us * 3 / 2 : 1000;
-	}
-}
-
-int wal_lock_batch(struct wal *w, uint64_t busy_ms, struct weft_error *err)
-{
-	int64_t until_us = clock_mono_us() + (int64_t)busy_ms * 1000;
-	int r = wait_for(w, WAL_TURN, until_us, err);
-
-	if (r < 0)
-		return r;
-	r = wait_for(w, WAL_BATCH, until_us, err);
-	wal_unlock(w, WAL_TURN);
-	if (r == WEFT_OK)
-		sign_lock(w);
-	return r;
 }
 
 /* ---- state ---- */
