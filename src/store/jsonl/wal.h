@@ -16,13 +16,12 @@
  *
  *   OPEN   shared by every opener for as long as it lives; who gets it
  *          exclusively is alone, and may recover
- *   TURN   taken before BATCH and given up right after: a queue, since the
- *          kernel's locks are not fair
  *   BATCH  held while a batch is planned, written and flushed
  *   CKPT   held by the one who checkpoints or rewrites files
  *
- * in the order CKPT, TURN, BATCH.  The holder of BATCH writes its process id
- * behind them, for the error message of those who wait too long.
+ * in the order CKPT, BATCH.  The holder of BATCH writes its process id behind
+ * them, for the error message of those who wait too long; behind that are the
+ * places of the queue for BATCH (wal_lock.c).
  *
  * A segment's frames follow each other without a gap.  Where the next frame
  * does not fit, or at a checkpoint, the log goes on at the start of the next
@@ -38,7 +37,7 @@
 #define WAL_SEGMENTS_MAX  8
 #define WAL_RESERVE_BYTES KIB(256)
 
-enum wal_lock { WAL_OPEN, WAL_TURN, WAL_BATCH, WAL_CKPT };
+enum wal_lock { WAL_OPEN, WAL_BATCH = 2, WAL_CKPT };
 
 struct wal_segment {
 	uint64_t base, size; /* positions base .. base + size */
