@@ -119,6 +119,17 @@ static bool is_break(int32_t before, int32_t after, int32_t *state)
 	return utf8proc_grapheme_break_stateful(before, after, state);
 }
 
+/* Characters of one byte that nothing joins: the first n of `s`, and the one
+ * behind them. */
+static bool is_plain(struct weft_str s, size_t n)
+{
+	bool plain = true;
+
+	for (size_t i = 0; i <= n; i++)
+		plain &= (signed char)s.ptr[i] >= 0x20;
+	return plain;
+}
+
 struct weft_str text_cut(struct weft_str s, size_t max)
 {
 	int32_t before = -1, state = 0;
@@ -127,6 +138,9 @@ struct weft_str text_cut(struct weft_str s, size_t max)
 	/* A character has at least a byte. */
 	if (s.len <= max)
 		return s;
+	/* The usual case, quickly: this is done to every message. */
+	if (is_plain(s, max))
+		return (struct weft_str){ s.ptr, max };
 	while (at < s.len) {
 		size_t n = text_char_len(str_skip(s, at));
 		int32_t cp = n ? code_point(s.ptr + at, n) : 0xfffd;
