@@ -1,0 +1,155 @@
+/*
+ * costs.c - what an append costs does not grow: flushes, calls of the file
+ * system and allocations, counted on the simulated disk.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "crash/lab.h"
+
+struct cost {
+	uint64_t syncs, writes, reads, others, allocations;
+};
+
+/* What one more append to `s` costs. */
+static struct cost append_cost(struct lab *l, const struct weft_id *s)
+{
+	struct simcounts before, after;
+	uint64_t allocations = mem_allocations();
+
+	simdisk_process_counts(l->fs[0], &before);
+	assert_int_equal(lab_say_one(l, 0, s, 500), WEFT_OK);
+	simdisk_process_counts(l->fs[0], &after);
+	for (int i = 0; i < SIM_CALLS; i++)
+		after.calls[i] -= before.calls[i];
+	return (struct cost){
+		.syncs = simcounts_of(&after, SIM_SYNCS),
+		.writes = simcounts_of(&after, SIM_WRITE),
+		.reads = simcounts_of(&after, SIM_READ),
+		.others = simcounts_of(
+			&after, SIM_OPEN | SIM_CREATE | SIM_TRUNCATE |
+					SIM_STAT | SIM_LOCK | SIM_LIST |
+					SIM_RENAME | SIM_UNLINK | SIM_MKDIR),
+		.allocations = mem_allocations() - allocations,
+	};
+}
+
+/* The usual one, not one that happens to grow a table. */
+static struct cost usual_cost(struct lab *l, const struct weft_id *s)
+{
+	struct cost least = append_cost(l, s);
+
+	for (int i = 0; i < 5; i++) {
+		struct cost c = append_cost(l, s);
+
+		if (c.allocations < least.allocations)
+			least = c;
+	}
+	return least;
+}
+
+static void assert_same(const struct cost *a, const struct cost *b)
+{
+	assert_int_equal(a->syncs, b->syncs);
+	assert_int_equal(a->writes, b->writes);
+	assert_int_equal(a->reads, b->reads);
+	assert_int_equal(a->others, b->others);
+	assert_int_equal(a->allocations, b->allocations);
+}
+
+static void an_append_is_one_flush_and_three_writes(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s;
+	struct cost c;
+
+	lab_start(l, 0);
+	s = lab_create(l, NULL);
+	assert_int_equal(lab_commit(l), WEFT_OK);
+	c = usual_cost(l, &s);
+	print_message("# an append: %d flush, %d writes, %d reads, %d other "
+		      "calls, %d allocations\n",
+		      (int)c.syncs, (int)c.writes, (int)c.reads, (int)c.others,
+		      (int)c.allocations);
+	assert_int_equal(c.syncs, 1);
+	/* The frame, the line, the state; and who holds the lock. */
+	assert_in_range(c.writes, 3, 4);
+}
+
+static void its_cost_does_not_grow_with_the_session(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s;
+	struct cost brief, lengthy;
+
+	lab_start(l, 0);
+	s = lab_create(l, NULL);
+	assert_int_equal(lab_commit(l), WEFT_OK);
+	brief = usual_cost(l, &s);
+	for (int i = 0; i < 40; i++) {
+		lab_start(l, 0);
+		for (int k = 0; k < 50; k++)
+			lab_say(l, &s, 100);
+		assert_int_equal(lab_commit(l), WEFT_OK);
+		assert_int_equal(lab_task(l, 0, TASK_CHECKPOINT), WEFT_OK);
+	}
+	lengthy = usual_cost(l, &s);
+	assert_same(&brief, &lengthy);
+}
+
+static void its_cost_does_not_grow_with_the_store(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s;
+	struct cost lonely, crowded;
+
+	lab_start(l, 0);
+	s = lab_create(l, NULL);
+	assert_int_equal(lab_commit(l), WEFT_OK);
+	lonely = usual_cost(l, &s);
+	for (int i = 0; i < 40; i++) {
+		lab_start(l, 0);
+		for (int k = 0; k < 25; k++)
+			(void)lab_create(l, NULL);
+		assert_int_equal(lab_commit(l), WEFT_OK);
+		assert_int_equal(lab_task(l, 0, TASK_CHECKPOINT), WEFT_OK);
+	}
+	crowded = usual_cost(l, &s);
+	assert_same(&lonely, &crowded);
+}
+
+static int lab_begin(void **state)
+{
+	struct lab *l = lab_new();
+
+	*state = l;
+	return l ? lab_open(l, 0) : -1;
+}
+
+static int lab_end(void **state)
+{
+	lab_free(*state);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			an_append_is_one_flush_and_three_writes, lab_begin,
+			lab_end),
+		cmocka_unit_test_setup_teardown(
+			its_cost_does_not_grow_with_the_session, lab_begin,
+			lab_end),
+		cmocka_unit_test_setup_teardown(
+			its_cost_does_not_grow_with_the_store, lab_begin,
+			lab_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
