@@ -379,6 +379,42 @@ static void what_is_put_while_it_is_judged_stays(void **state)
 	expect_blob(t, &ref, STR("x"));
 }
 
+struct meeting {
+	struct fs *other;
+	int r; /* of its put, or 1 */
+};
+
+static void put_before_removal(void *ctx, struct simdisk *d, unsigned calls,
+			       uint64_t n)
+{
+	struct meeting *m = ctx;
+	struct blob_ref ref;
+
+	(void)d;
+	(void)n;
+	if (calls & SIM_UNLINK && m->r == 1)
+		m->r = blob_put(m->other, DIR, STR("x"), &ref, NULL);
+}
+
+/* In the last moment, when nothing can stop it from being removed. */
+static void what_is_put_while_it_is_removed_is_not_acknowledged(void **state)
+{
+	struct fixture *t = *state;
+	struct meeting m = { simdisk_process(t->disk), 1 };
+	struct blob_ref ref = put(t->fs, STR("x"));
+	struct seen s = { .n = 0 };
+
+	simdisk_fail_at(t->disk, SIM_SLEEP, 1, -EINTR, true);
+	simdisk_on_call(t->disk, put_before_removal, &m);
+	MUST(blob_collect(t->fs, DIR, NOW_MS + 1, is_used, &s, NULL, &err));
+	simdisk_on_call(t->disk, NULL, NULL);
+	/* Here it can only give up; in life it would have waited. */
+	assert_int_equal(m.r, WEFT_BUSY);
+	assert_int_equal(blob_exists(t->fs, DIR, &ref), 0);
+	(void)put(t->fs, STR("x"));
+	expect_blob(t, &ref, STR("x"));
+}
+
 static void a_store_without_blobs_is_fine(void **state)
 {
 	struct fixture *t = *state;
@@ -678,6 +714,7 @@ int main(void)
 		T(every_blob_is_handed_out_and_what_is_none_reported),
 		T(what_is_old_and_unused_is_collected),
 		T(what_is_put_while_it_is_judged_stays),
+		T(what_is_put_while_it_is_removed_is_not_acknowledged),
 		T(a_store_without_blobs_is_fine),
 		cmocka_unit_test(a_failing_disk_leaves_no_half_blob),
 		cmocka_unit_test(no_memory_is_said),

@@ -105,6 +105,8 @@ static struct list_query some_query(uint64_t *seed)
 							  draw(seed, 64));
 	if (draw(seed, 4) == 0)
 		q.kinds |= UINT64_C(1) << draw(seed, 64) | draw(seed, 16);
+	if (draw(seed, 20) == 0)
+		q.kinds = UINT64_MAX;
 	if (draw(seed, 6) == 0)
 		q.parent = some_id(seed);
 	if (draw(seed, 4) == 0) {
@@ -176,6 +178,16 @@ static void fill(struct catalog *c, struct all *all, uint64_t *seed)
 		all->v[at] = row.rec;
 		if (at == all->n)
 			all->n++;
+		MUST(catalog_put(c, &row, &err));
+	}
+	/* Some of them grow: what they are listed and found by changes. */
+	for (size_t i = 0; i < all->n; i += 3) {
+		struct catalog_row row = { all->v[i], SESSIONS + 1, 0, 0, 0 };
+
+		row.rec.first_user = word(seed);
+		row.rec.last_interaction_at += 4;
+		row.rec.agent = word(seed);
+		all->v[i] = row.rec;
 		MUST(catalog_put(c, &row, &err));
 	}
 	MUST(catalog_commit(c, &err));

@@ -29,24 +29,7 @@
 
 /* ---- errors ---- */
 
-/*
- * The two bytes of the file's header that say how it may be read and written:
- * for a file of ours both are 1.  With others SQLite cannot open what would
- * be a log beside it, or refuses to write, which sounds like somebody else's
- * fault.
- */
-static bool has_foreign_header(struct catalog *c)
-{
-	CLEANUP(file_cleanup) struct file *f = NULL;
-	unsigned char version[2];
-
-	if (!c->vfs || file_open(c->fs, c->path, FILE_READ, &f) < 0)
-		return false;
-	return file_read(f, version, 2, 18) == 2 &&
-	       (version[0] != 1 || version[1] != 1);
-}
-
-static int code_of(struct catalog *c, int rc)
+static int code_of(int rc)
 {
 	switch (rc) {
 	case SQLITE_IOERR_NOMEM:
@@ -71,11 +54,10 @@ static int code_of(struct catalog *c, int rc)
 	case SQLITE_PERM:
 	case SQLITE_NOLFS:
 	case SQLITE_PROTOCOL:
-		return WEFT_IO;
 	case SQLITE_CANTOPEN:
-		return has_foreign_header(c) ? WEFT_CORRUPT : WEFT_IO;
+		return WEFT_IO;
 	case SQLITE_READONLY:
-		return has_foreign_header(c) ? WEFT_CORRUPT : WEFT_READ_ONLY;
+		return WEFT_READ_ONLY;
 	default:
 		/* Also a schema in which our statements make no sense. */
 		return WEFT_CORRUPT;
@@ -89,10 +71,9 @@ int fail_damaged(struct weft_error *err, const char *what)
 		    what);
 }
 
-int catalog_fail(struct catalog *c, struct sqlite3 *db, int rc,
-		 struct weft_error *err)
+int catalog_fail(struct sqlite3 *db, int rc, struct weft_error *err)
 {
-	int code = code_of(c, rc);
+	int code = code_of(rc);
 	const char *text = sqlite3_errstr(rc);
 
 	/* The connection knows more, if it speaks of the same failure. */
@@ -114,8 +95,8 @@ int catalog_fail(struct catalog *c, struct sqlite3 *db, int rc,
 
 /* ---- statements ---- */
 
-int conn_stmt(struct catalog *c, struct conn *k, enum catalog_sql which,
-	      struct sqlite3_stmt **ret, struct weft_error *err)
+int conn_stmt(struct conn *k, enum catalog_sql which, struct sqlite3_stmt **ret,
+	      struct weft_error *err)
 {
 	if (!k->stmts[which]) {
 		CLEANUP(buf_done) struct buf sql;
@@ -129,7 +110,7 @@ int conn_stmt(struct catalog *c, struct conn *k, enum catalog_sql which,
 					SQLITE_PREPARE_PERSISTENT,
 					&k->stmts[which], NULL);
 		if (rc != SQLITE_OK)
-			return catalog_fail(c, k->db, rc, err);
+			return catalog_fail(k->db, rc, err);
 	}
 	*ret = k->stmts[which];
 	return WEFT_OK;
@@ -213,12 +194,11 @@ int decode_record(struct sqlite3_stmt *stmt, struct session_rec *ret,
 
 /* ---- opening ---- */
 
-static int run(struct catalog *c, struct conn *k, const char *sql,
-	       struct weft_error *err)
+static int run(struct conn *k, const char *sql, struct weft_error *err)
 {
 	int rc = sqlite3_exec(k->db, sql, NULL, NULL, NULL);
 
-	return rc == SQLITE_OK ? WEFT_OK : catalog_fail(c, k->db, rc, err);
+	return rc == SQLITE_OK ? WEFT_OK : catalog_fail(k->db, rc, err);
 }
 
 static void finalize(struct sqlite3_stmt **stmt)
@@ -227,18 +207,18 @@ static void finalize(struct sqlite3_stmt **stmt)
 }
 
 /* The first column of the first row of `sql`, a number. */
-static int ask(struct catalog *c, struct conn *k, const char *sql, int *ret,
+static int ask(struct conn *k, const char *sql, int *ret,
 	       struct weft_error *err)
 {
 	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(k->db, sql, -1, &stmt, NULL);
 
 	if (rc != SQLITE_OK)
-		return catalog_fail(c, k->db, rc, err);
+		return catalog_fail(k->db, rc, err);
 	rc = sqlite3_step(stmt);
 	if (rc != SQLITE_ROW)
 		return catalog_fail(
-			c, k->db, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, err);
+			k->db, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, err);
 	*ret = sqlite3_column_int(stmt, 0);
 	return WEFT_OK;
 }
@@ -310,7 +290,7 @@ static int conn_configure(struct catalog *c, struct conn *k,
 	if (c->vfs)
 		(void)sqlite3_file_control(
 			k->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &sum_bytes);
-	return run(c, k, settings, err);
+	return run(k, settings, err);
 }
 
 static int conn_open(struct catalog *c, struct conn *k, int flags,
@@ -331,7 +311,7 @@ static int conn_open(struct catalog *c, struct conn *k, int flags,
 			     flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
 			     c->vfs ? sums_name(c->sums) : NULL);
 	if (rc != SQLITE_OK)
-		return catalog_fail(c, k->db, rc, err);
+		return catalog_fail(k->db, rc, err);
 	if (!(flags & SQLITE_OPEN_READONLY) &&
 	    sqlite3_db_readonly(k->db, "main") == 1)
 		return fail(err, WEFT_READ_ONLY,
@@ -341,19 +321,19 @@ static int conn_open(struct catalog *c, struct conn *k, int flags,
 
 enum schema_state { SCHEMA_OURS, SCHEMA_NONE, SCHEMA_OTHER };
 
-static int look_at_schema(struct catalog *c, struct conn *k, int version,
-			  enum schema_state *ret, struct weft_error *err)
+static int look_at_schema(struct conn *k, int version, enum schema_state *ret,
+			  struct weft_error *err)
 {
 	int application, found, objects;
 	int r;
 
-	r = ask(c, k, "PRAGMA application_id", &application, err);
+	r = ask(k, "PRAGMA application_id", &application, err);
 	if (r < 0)
 		return r;
-	r = ask(c, k, "PRAGMA user_version", &found, err);
+	r = ask(k, "PRAGMA user_version", &found, err);
 	if (r < 0)
 		return r;
-	r = ask(c, k, "SELECT count(*) FROM sqlite_schema", &objects, err);
+	r = ask(k, "SELECT count(*) FROM sqlite_schema", &objects, err);
 	if (r < 0)
 		return r;
 	if (application == APPLICATION_ID && found == version)
@@ -373,17 +353,17 @@ static int fail_other_schema(struct weft_error *err)
 }
 
 /* In a transaction, so that two who make the schema do not both do it. */
-static int make_schema(struct catalog *c, struct conn *k, struct buf *schema,
+static int make_schema(struct conn *k, struct buf *schema,
 		       struct weft_error *err)
 {
 	int version = sql_version(schema);
 	enum schema_state state;
 	int r;
 
-	r = run(c, k, "BEGIN IMMEDIATE", err);
+	r = run(k, "BEGIN IMMEDIATE", err);
 	if (r < 0)
 		return r;
-	r = look_at_schema(c, k, version, &state, err);
+	r = look_at_schema(k, version, &state, err);
 	if (r == WEFT_OK && state == SCHEMA_OTHER)
 		r = fail_other_schema(err);
 	if (r == WEFT_OK && state == SCHEMA_NONE) {
@@ -392,12 +372,12 @@ static int make_schema(struct catalog *c, struct conn *k, struct buf *schema,
 			   APPLICATION_ID, version);
 		r = buf_error(schema, err);
 		if (r == WEFT_OK)
-			r = run(c, k, buf_cstr(schema), err);
+			r = run(k, buf_cstr(schema), err);
 	}
 	if (r == WEFT_OK)
-		r = run(c, k, "COMMIT", err);
+		r = run(k, "COMMIT", err);
 	if (r < 0)
-		(void)run(c, k, "ROLLBACK", NULL);
+		(void)run(k, "ROLLBACK", NULL);
 	return r;
 }
 
@@ -413,18 +393,18 @@ static int check_schema(struct catalog *c, struct conn *k,
 	r = buf_error(&schema, err);
 	if (r < 0)
 		return r;
-	r = run(c, k, "BEGIN", err);
+	r = run(k, "BEGIN", err);
 	if (r < 0)
 		return r;
-	r = look_at_schema(c, k, sql_version(&schema), &state, err);
-	end = run(c, k, "COMMIT", r < 0 ? NULL : err);
+	r = look_at_schema(k, sql_version(&schema), &state, err);
+	end = run(k, "COMMIT", r < 0 ? NULL : err);
 	if (r < 0 || end < 0)
 		return r < 0 ? r : end;
 	if (state == SCHEMA_OURS)
 		return WEFT_OK;
 	if (c->flags & CATALOG_READ_ONLY && c->vfs)
 		return fail_other_schema(err);
-	return make_schema(c, k, &schema, err);
+	return make_schema(k, &schema, err);
 }
 
 /*
@@ -468,7 +448,7 @@ static int open_for_writing(struct catalog *c, struct weft_error *err)
 	if (r == WEFT_OK)
 		r = check_schema(c, c->writes, err);
 	for (int i = SQL_BEGIN; r == WEFT_OK && i <= SQL_ROLLBACK; i++)
-		r = conn_stmt(c, c->writes, (enum catalog_sql)i, &stmt, err);
+		r = conn_stmt(c->writes, (enum catalog_sql)i, &stmt, err);
 	if (r < 0)
 		return r;
 	if (!c->vfs) {
@@ -479,7 +459,7 @@ static int open_for_writing(struct catalog *c, struct weft_error *err)
 	c->reads = &c->conns[0];
 	r = conn_open(c, c->reads, SQLITE_OPEN_READWRITE, err);
 	if (r == WEFT_OK)
-		r = run(c, c->reads, "PRAGMA query_only=ON", err);
+		r = run(c->reads, "PRAGMA query_only=ON", err);
 	return r < 0 ? r : check_same_file(c, err);
 }
 

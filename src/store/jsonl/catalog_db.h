@@ -84,18 +84,21 @@ struct conn *conn_lock(struct conn *k);
 void conn_unlock(struct conn **k);
 
 /* Get a statement; give it back with CLEANUP(stmt_release). */
-int conn_stmt(struct catalog *c, struct conn *k, enum catalog_sql which,
-	      struct sqlite3_stmt **ret, struct weft_error *err);
+int conn_stmt(struct conn *k, enum catalog_sql which, struct sqlite3_stmt **ret,
+	      struct weft_error *err);
 void stmt_release(struct sqlite3_stmt **stmt);
 
 /* The VFS that puts checksums on pages and has the VFS `below` do the rest. */
 int sums_open(const char *below, struct sums **ret, struct weft_error *err);
 const char *sums_name(const struct sums *s);
+/* SQLite's code of the last read that failed since sums_forget, or SQLITE_OK,
+ * where SQLite itself does not pass it on.  Both take NULL. */
+void sums_forget(struct sums *s);
+int sums_failed(struct sums *s);
 void sums_close(struct sums *s); /* before the one below; takes NULL */
 
 /* The code and message for what SQLite returned; never WEFT_OK. */
-int catalog_fail(struct catalog *c, struct sqlite3 *db, int rc,
-		 struct weft_error *err);
+int catalog_fail(struct sqlite3 *db, int rc, struct weft_error *err);
 
 int fail_damaged(struct weft_error *err, const char *what);
 

@@ -179,8 +179,8 @@ static struct list_statement *slot_of(struct conn *k, uint32_t shape)
 	return oldest;
 }
 
-static int list_stmt(struct catalog *c, struct conn *k, uint32_t shape,
-		     struct sqlite3_stmt **ret, struct weft_error *err)
+static int list_stmt(struct conn *k, uint32_t shape, struct sqlite3_stmt **ret,
+		     struct weft_error *err)
 {
 	struct list_statement *l = slot_of(k, shape);
 
@@ -198,7 +198,7 @@ static int list_stmt(struct catalog *c, struct conn *k, uint32_t shape,
 					SQLITE_PREPARE_PERSISTENT, &l->stmt,
 					NULL);
 		if (rc != SQLITE_OK)
-			return catalog_fail(c, k->db, rc, err);
+			return catalog_fail(k->db, rc, err);
 	}
 	l->used = ++k->n_lists;
 	*ret = l->stmt;
@@ -259,18 +259,18 @@ int catalog_list(struct catalog *c, const struct list_query *q,
 	/* There is nothing before the top. */
 	if (shape & SHAPE_BACKWARDS && !(shape & SHAPE_CURSOR))
 		return WEFT_OK;
-	r = list_stmt(c, k, shape, &stmt, err);
+	r = list_stmt(k, shape, &stmt, err);
 	if (r < 0)
 		return r;
 	rc = bind_list(stmt, q, shape);
 	if (rc != SQLITE_OK)
-		return catalog_fail(c, k->db, rc, err);
+		return catalog_fail(k->db, rc, err);
 	for (;;) {
 		rc = sqlite3_step(stmt);
 		if (rc == SQLITE_DONE)
 			return WEFT_OK;
 		if (rc != SQLITE_ROW)
-			return catalog_fail(c, k->db, rc, err);
+			return catalog_fail(k->db, rc, err);
 		r = decode_record(stmt, &rec, err);
 		if (r != WEFT_OK)
 			return r;

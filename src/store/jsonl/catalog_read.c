@@ -1,7 +1,6 @@
 /* catalog_read.c - reading from the catalogue by key. */
 #include <limits.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/id.h"
@@ -26,14 +25,14 @@ static void bind_capped(struct sqlite3_stmt *stmt, int i, uint64_t n)
 }
 
 /* 1: there is a row; 0: there are no more; or a negative code. */
-static int step_row(struct catalog *c, struct conn *k,
-		    struct sqlite3_stmt *stmt, struct weft_error *err)
+static int step_row(struct conn *k, struct sqlite3_stmt *stmt,
+		    struct weft_error *err)
 {
 	int rc = sqlite3_step(stmt);
 
 	if (rc == SQLITE_ROW)
 		return 1;
-	return rc == SQLITE_DONE ? 0 : catalog_fail(c, k->db, rc, err);
+	return rc == SQLITE_DONE ? 0 : catalog_fail(k->db, rc, err);
 }
 
 /* Results of unknown number, in the arena of the caller. */
@@ -65,14 +64,14 @@ int catalog_get_meta(struct catalog *c, struct catalog_meta *ret,
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
 	struct catalog_meta meta;
-	int r = conn_stmt(c, k, SQL_GET_META, &stmt, err);
+	int r = conn_stmt(k, SQL_GET_META, &stmt, err);
 
 	if (r == WEFT_OK)
-		r = step_row(c, k, stmt, err);
+		r = step_row(k, stmt, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return catalog_fail(c, NULL, SQLITE_CORRUPT, err);
+		return catalog_fail(NULL, SQLITE_CORRUPT, err);
 	r = decode_id(stmt, 0, &meta.store, err);
 	if (r < 0)
 		return r;
@@ -97,12 +96,12 @@ int catalog_get(struct catalog *c, const struct weft_id *id, struct arena *a,
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
 	const int n = (int)record_n_fields;
 	struct catalog_row row;
-	int r = conn_stmt(c, k, SQL_GET, &stmt, err);
+	int r = conn_stmt(k, SQL_GET, &stmt, err);
 
 	if (r < 0)
 		return r;
 	bind_id(stmt, 1, id);
-	r = step_row(c, k, stmt, err);
+	r = step_row(k, stmt, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -149,15 +148,15 @@ int catalog_get_name(struct catalog *c, struct weft_str name, struct arena *a,
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
 	struct catalog_name found;
-	int r = conn_stmt(c, k, SQL_GET_NAME, &stmt, err);
+	int r = conn_stmt(k, SQL_GET_NAME, &stmt, err);
 
 	if (r < 0)
 		return r;
 	r = sqlite3_bind_text64(stmt, 1, name.len ? name.ptr : "", name.len,
 				SQLITE_STATIC, SQLITE_UTF8);
 	if (r != SQLITE_OK)
-		return catalog_fail(c, k->db, r, err);
-	r = step_row(c, k, stmt, err);
+		return catalog_fail(k->db, r, err);
+	r = step_row(k, stmt, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -177,7 +176,7 @@ int catalog_names_of(struct catalog *c, const struct weft_id *session,
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
 	struct rows rows = { .arena = a, .bytes = sizeof(**ret) };
-	int r = conn_stmt(c, k, SQL_NAMES_OF, &stmt, err);
+	int r = conn_stmt(k, SQL_NAMES_OF, &stmt, err);
 
 	if (r < 0)
 		return r;
@@ -185,7 +184,7 @@ int catalog_names_of(struct catalog *c, const struct weft_id *session,
 	for (;;) {
 		void *next;
 
-		r = step_row(c, k, stmt, err);
+		r = step_row(k, stmt, err);
 		if (r <= 0)
 			break;
 		next = rows_add(&rows);
@@ -208,15 +207,15 @@ int catalog_find_op(struct catalog *c, struct weft_str op, struct weft_id *ret,
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
 	struct weft_id found;
-	int r = conn_stmt(c, k, SQL_FIND_OP, &stmt, err);
+	int r = conn_stmt(k, SQL_FIND_OP, &stmt, err);
 
 	if (r < 0)
 		return r;
 	r = sqlite3_bind_text64(stmt, 1, op.len ? op.ptr : "", op.len,
 				SQLITE_STATIC, SQLITE_UTF8);
 	if (r != SQLITE_OK)
-		return catalog_fail(c, k->db, r, err);
-	r = step_row(c, k, stmt, err);
+		return catalog_fail(k->db, r, err);
+	r = step_row(k, stmt, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -237,7 +236,7 @@ int catalog_find_tag(struct catalog *c, uint64_t tag, struct arena *a,
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
 	struct rows rows = { .arena = a, .bytes = sizeof(**ret) };
-	int r = conn_stmt(c, k, SQL_FIND_TAG, &stmt, err);
+	int r = conn_stmt(k, SQL_FIND_TAG, &stmt, err);
 
 	if (r < 0)
 		return r;
@@ -245,7 +244,7 @@ int catalog_find_tag(struct catalog *c, uint64_t tag, struct arena *a,
 	for (;;) {
 		void *next;
 
-		r = step_row(c, k, stmt, err);
+		r = step_row(k, stmt, err);
 		if (r <= 0)
 			break;
 		next = rows_add(&rows);
@@ -270,7 +269,7 @@ int catalog_hidden(struct catalog *c, const struct weft_id *session,
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
 	struct rows rows = { .arena = a, .bytes = sizeof(**ret) };
-	int r = conn_stmt(c, k, SQL_HIDDEN, &stmt, err);
+	int r = conn_stmt(k, SQL_HIDDEN, &stmt, err);
 
 	if (r < 0)
 		return r;
@@ -280,7 +279,7 @@ int catalog_hidden(struct catalog *c, const struct weft_id *session,
 	for (;;) {
 		struct store_hide *next;
 
-		r = step_row(c, k, stmt, err);
+		r = step_row(k, stmt, err);
 		if (r <= 0)
 			break;
 		next = rows_add(&rows);
@@ -304,7 +303,7 @@ int catalog_ids(struct catalog *c, const struct weft_id *after,
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
 	int n = 0;
-	int r = conn_stmt(c, k, SQL_IDS, &stmt, err);
+	int r = conn_stmt(k, SQL_IDS, &stmt, err);
 
 	if (r < 0)
 		return r;
@@ -312,7 +311,7 @@ int catalog_ids(struct catalog *c, const struct weft_id *after,
 	bind_id(stmt, 1, after ? after : &none);
 	bind_capped(stmt, 2, u64_min(max, INT_MAX));
 	for (;;) {
-		r = step_row(c, k, stmt, err);
+		r = step_row(k, stmt, err);
 		if (r <= 0)
 			return r < 0 ? r : n;
 		r = decode_id(stmt, 0, &out[n], err);
@@ -326,10 +325,10 @@ int catalog_count(struct catalog *c, uint64_t *ret, struct weft_error *err)
 {
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
-	int r = conn_stmt(c, k, SQL_COUNT, &stmt, err);
+	int r = conn_stmt(k, SQL_COUNT, &stmt, err);
 
 	if (r == WEFT_OK)
-		r = step_row(c, k, stmt, err);
+		r = step_row(k, stmt, err);
 	if (r < 0)
 		return r;
 	*ret = column_u64(stmt, 0);
@@ -337,15 +336,12 @@ int catalog_count(struct catalog *c, uint64_t *ret, struct weft_error *err)
 }
 
 /*
- * What SQLite returned for a page that its check could not read; that is only
- * in the text.  0: there is no such thing in it.
+ * SQLite's check speaks of pages that it could not get as it does of damage.
+ * If reading did not fail, there was no memory for them.
  */
-static int code_in(const char *says)
+static bool is_about_getting(const char *says)
 {
-	static const char before[] = "error code=";
-	const char *at = strstr(says, before);
-
-	return at ? (int)strtol(at + sizeof(before) - 1, NULL, 10) : 0;
+	return strstr(says, "get page") || strstr(says, "get the page");
 }
 
 int catalog_check(struct catalog *c, struct weft_error *err)
@@ -353,10 +349,12 @@ int catalog_check(struct catalog *c, struct weft_error *err)
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
 	const char *says;
-	int r = conn_stmt(c, k, SQL_CHECK, &stmt, err);
+	int r = conn_stmt(k, SQL_CHECK, &stmt, err);
 
-	if (r == WEFT_OK)
-		r = step_row(c, k, stmt, err);
+	if (r < 0)
+		return r;
+	sums_forget(c->sums);
+	r = step_row(k, stmt, err);
 	if (r < 0)
 		return r;
 	says = (const char *)sqlite3_column_text(stmt, 0);
@@ -364,6 +362,8 @@ int catalog_check(struct catalog *c, struct weft_error *err)
 		return fail_no_memory(err);
 	if (strcmp(says, "ok") == 0)
 		return WEFT_OK;
-	return code_in(says) ? catalog_fail(c, NULL, code_in(says), err) :
-			       fail_damaged(err, says);
+	if (sums_failed(c->sums) != SQLITE_OK)
+		return catalog_fail(NULL, sums_failed(c->sums), err);
+	return is_about_getting(says) ? fail_no_memory(err) :
+					fail_damaged(err, says);
 }

@@ -31,6 +31,7 @@ struct sums {
 	/* Of a main file; set when the first one is opened. */
 	const sqlite3_io_methods *below_methods;
 	sqlite3_io_methods methods;
+	atomic_int failed; /* how reading went wrong, or SQLITE_OK */
 	char name[40];
 };
 
@@ -61,7 +62,7 @@ static void sum_page(const void *page, sqlite3_int64 at,
 	put_le32(out, crc);
 }
 
-static int read_summed(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
+static int read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
 	unsigned char sum[CATALOG_SUM_BYTES];
 	int rc;
@@ -80,6 +81,15 @@ static int read_summed(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 	if (memcmp((const char *)to + COVERED_BYTES, sum, sizeof(sum)) != 0)
 		return SQLITE_IOERR_DATA;
 	return SQLITE_OK;
+}
+
+static int read_summed(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
+{
+	int rc = read_page(f, to, n, at);
+
+	if (rc != SQLITE_OK && rc != SQLITE_IOERR_SHORT_READ)
+		atomic_store(&sums_of(f)->failed, rc);
+	return rc;
 }
 
 static int write_summed(sqlite3_file *f, const void *bytes, int n,
@@ -145,6 +155,17 @@ int sums_open(const char *below, struct sums **ret, struct weft_error *err)
 const char *sums_name(const struct sums *s)
 {
 	return s->name;
+}
+
+void sums_forget(struct sums *s)
+{
+	if (s)
+		atomic_store(&s->failed, SQLITE_OK);
+}
+
+int sums_failed(struct sums *s)
+{
+	return s ? atomic_load(&s->failed) : SQLITE_OK;
 }
 
 void sums_close(struct sums *s)

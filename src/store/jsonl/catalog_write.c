@@ -15,7 +15,7 @@ static int step_done(struct catalog *c, struct sqlite3_stmt *stmt,
 	int rc = sqlite3_step(stmt);
 
 	return rc == SQLITE_DONE ? WEFT_OK :
-				   catalog_fail(c, c->writes->db, rc, err);
+				   catalog_fail(c->writes->db, rc, err);
 }
 
 /* Run a statement without parameters. */
@@ -23,7 +23,7 @@ static int run_stmt(struct catalog *c, enum catalog_sql which,
 		    struct weft_error *err)
 {
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
-	int r = conn_stmt(c, c->writes, which, &stmt, err);
+	int r = conn_stmt(c->writes, which, &stmt, err);
 
 	return r < 0 ? r : step_done(c, stmt, err);
 }
@@ -145,14 +145,14 @@ static int put_with(struct catalog *c, enum catalog_sql which,
 		    struct weft_error *err)
 {
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
-	int r = conn_stmt(c, c->writes, which, &stmt, err);
+	int r = conn_stmt(c->writes, which, &stmt, err);
 	int rc;
 
 	if (r < 0)
 		return r;
 	rc = bind_row(stmt, row, fold);
 	if (rc != SQLITE_OK)
-		return catalog_fail(c, c->writes->db, rc, err);
+		return catalog_fail(c->writes->db, rc, err);
 	r = step_done(c, stmt, err);
 	return r < 0 ? r : sqlite3_changes(c->writes->db);
 }
@@ -181,12 +181,12 @@ int catalog_put_name(struct catalog *c, const struct catalog_name *name,
 	int r, rc;
 
 	assert(c->in_transaction);
-	r = conn_stmt(c, c->writes, SQL_PUT_NAME, &stmt, err);
+	r = conn_stmt(c->writes, SQL_PUT_NAME, &stmt, err);
 	if (r < 0)
 		return r;
 	rc = bind_str(stmt, 1, name->name.name);
 	if (rc != SQLITE_OK)
-		return catalog_fail(c, c->writes->db, rc, err);
+		return catalog_fail(c->writes->db, rc, err);
 	bind_id(stmt, 2, &name->name.session);
 	bind_u64(stmt, 3, name->name.ver);
 	bind_u64(stmt, 4, name->name.kind);
@@ -201,7 +201,7 @@ int catalog_put_hide(struct catalog *c, const struct weft_id *session,
 	int r;
 
 	assert(c->in_transaction);
-	r = conn_stmt(c, c->writes, SQL_PUT_HIDE, &stmt, err);
+	r = conn_stmt(c->writes, SQL_PUT_HIDE, &stmt, err);
 	if (r < 0)
 		return r;
 	bind_id(stmt, 1, session);
@@ -218,7 +218,7 @@ int catalog_set_meta(struct catalog *c, const struct catalog_meta *meta,
 	int r;
 
 	assert(c->in_transaction);
-	r = conn_stmt(c, c->writes, SQL_SET_META, &stmt, err);
+	r = conn_stmt(c->writes, SQL_SET_META, &stmt, err);
 	if (r < 0)
 		return r;
 	bind_id(stmt, 1, &meta->store);
