@@ -52,7 +52,7 @@ static int plan_checkpoint(struct jsonl *js, struct plan *p,
 			   struct weft_error *err)
 {
 	uint64_t next;
-	int r = catch_up(js, err);
+	int r = catch_up_inside(js, err);
 
 	if (r < 0)
 		return r;

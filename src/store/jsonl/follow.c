@@ -415,6 +415,14 @@ int catch_up(struct jsonl *js, struct weft_error *err)
 			r;
 }
 
+int catch_up_inside(struct jsonl *js, struct weft_error *err)
+{
+	if (js->st.end == js->mine && js->st.ckpt == js->my_ckpt &&
+	    js->st.rewrites == js->my_rewrites)
+		return WEFT_OK;
+	return catch_up(js, err);
+}
+
 int refresh(struct jsonl *js, struct weft_error *err)
 {
 	struct wal_state st;

@@ -180,7 +180,12 @@ void gate_leave(struct gate *g);
 
 /* Find a session in memory; NULL if it is not there.  Needs M. */
 struct live *live_find(struct jsonl *js, const struct weft_id *id);
-/* Bring a session into memory; NOT_FOUND.  Needs W. */
+/* Bring a session into memory that memory or the catalogue knows; NOT_FOUND.
+ * Needs W. */
+int live_load_known(struct jsonl *js, const struct weft_id *id,
+		    struct live **ret, struct weft_error *err);
+/* The same, but one that nobody knows may have a file.  That may be one which
+ * another process is writing just now: needs W between enter and leave. */
 int live_load(struct jsonl *js, const struct weft_id *id, struct live **ret,
 	      struct weft_error *err);
 /* Put an empty one into memory.  Needs W. */
@@ -267,6 +272,8 @@ void leave(struct jsonl *js);
 void stop(struct jsonl *js);
 /* Read the frames that are not in the overlay yet.  Needs W. */
 int catch_up(struct jsonl *js, struct weft_error *err);
+/* The same between enter() and leave(), when nothing can move. */
+int catch_up_inside(struct jsonl *js, struct weft_error *err);
 /* The same for readers: does nothing, cheaply, when there is nothing new. */
 int refresh(struct jsonl *js, struct weft_error *err);
 /* Work an op that is neither an event nor a record into the overlay.  W. */
@@ -399,6 +406,9 @@ int lookup_names_of(struct jsonl *js, const struct weft_id *id, struct arena *a,
 int lookup_hidden(struct jsonl *js, const struct weft_id *id, uint64_t first,
 		  uint64_t last, struct arena *a, uint64_t **ret, size_t *ret_n,
 		  struct weft_error *err);
+/* A copy of its record; NOT_FOUND. */
+int lookup_record(struct jsonl *js, const struct weft_id *id, struct arena *a,
+		  struct session_rec *ret, struct weft_error *err);
 /* Where to read a session's lines; the file is the caller's to unref. */
 int lookup_source(struct jsonl *js, const struct weft_id *id,
 		  struct page_source *ret, struct weft_error *err);

@@ -518,7 +518,7 @@ static int write_once(struct jsonl *js, const struct store_want *want,
 
 	if (r < 0)
 		return r;
-	r = catch_up(js, err);
+	r = catch_up_inside(js, err);
 	if (r < 0) {
 		leave(js);
 		return r;
