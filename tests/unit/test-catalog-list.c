@@ -56,8 +56,8 @@ static uint64_t some_kind(uint64_t *seed)
 {
 	static const uint64_t odd[] = { 0, 4, 62, 63, 64, UINT64_MAX };
 
-	return draw(seed, 20) ? 1 + draw(seed, 3) :
-				odd[draw(seed, ARRAY_LEN(odd))];
+	return draw(seed, 6) ? 1 + draw(seed, 3) :
+			       odd[draw(seed, ARRAY_LEN(odd))];
 }
 
 static struct session_rec some_record(uint64_t *seed)
