@@ -484,19 +484,11 @@ static const char *visit_write(struct visit *v, struct weft_id *ret_id,
 	return rec.head_seq == *ret_seq ? "" : wrong("a number was skipped");
 }
 
-static int count_names(void *ctx, const char *name)
-{
-	(void)name;
-	++*(unsigned *)ctx;
-	return 0;
-}
-
 /* The files alone are the whole truth: no log, no catalogue, no cache. */
 static const char *visit_bare(struct visit *v, const struct weft_id *id,
 			      uint64_t seq, uint64_t told)
 {
 	struct session_rec rec;
-	unsigned n = 0;
 	const char *p;
 	int r;
 
@@ -510,35 +502,55 @@ static const char *visit_bare(struct visit *v, const struct weft_id *id,
 		return wrong("what was closed cleanly has lost its last line");
 	if (digest(v->l, v->s, &p) != told && !p[0])
 		p = wrong("the files alone give other answers");
-	(void)fs_list(simdisk_process(v->disk), LAB_DIR "/damaged", count_names,
-		      &n);
 	return p;
 }
 
-const char *check_disk(struct lab *l, struct simdisk *d, struct moment at)
+/* Go on with what was recovered, and take all but the files away. */
+static const char *visit_deeply(struct visit *v)
+{
+	const char *p = visit_reindex(v);
+	struct weft_id id;
+	uint64_t seq = 0, told = 0;
+
+	if (!p[0])
+		p = visit_write(v, &id, &seq);
+	if (!p[0])
+		told = digest(v->l, v->s, &p);
+	if (!p[0])
+		p = visit_close(v);
+	return p[0] ? p : visit_bare(v, &id, seq, told);
+}
+
+const char *check_disk(struct lab *l, struct simdisk *d, struct moment at,
+		       bool deep)
 {
 	struct visit v = { .l = l, .disk = d };
 	const char *p = visit_open(&v);
-	struct weft_id id;
-	uint64_t seq = 0, told = 0;
 
 	arena_init(&v.arena, 0);
 	if (!p[0])
 		p = check_store(l, v.s, at, NULL);
 	if (!p[0])
 		p = visit_verify(&v, at);
-	if (!p[0])
-		p = visit_reindex(&v);
-	if (!p[0])
-		p = visit_write(&v, &id, &seq);
-	if (!p[0])
-		told = digest(l, v.s, &p);
-	if (!p[0])
-		p = visit_close(&v);
-	if (!p[0])
-		p = visit_bare(&v, &id, seq, told);
+	if (!p[0] && deep)
+		p = visit_deeply(&v);
 	if (v.s)
 		(void)store_close(v.s, NULL);
 	arena_done(&v.arena);
+	return p;
+}
+
+const char *check_cuts(struct lab *l, uint64_t seed)
+{
+	const char *p = "";
+
+	for (int i = 0; i < 2 && !p[0]; i++) {
+		struct simdisk *d = simdisk_clone(l->disk);
+
+		(void)simdisk_power_cut(d, i ? SIM_RANDOM : SIM_LOSE_ALL, seed,
+					NULL);
+		p = check_disk(l, d, lab_now(l), i == 0);
+		simdisk_free(d);
+	}
 	return p;
 }

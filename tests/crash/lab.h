@@ -59,8 +59,8 @@ struct lab {
 	/* The write being put together. */
 	struct draft *draft;
 	unsigned process;
-	bool grouped;  /* its lines of one session are an atomic group */
-	size_t unsure; /* deeds before this one have been resolved */
+	bool grouped;   /* its lines of one session are an atomic group */
+	char where[80]; /* in a test with rounds, for its message */
 
 	/* Called after every step, if set. */
 	void (*after)(void *ctx);
@@ -87,6 +87,9 @@ void lab_event(struct lab *l, const struct weft_id *s, uint32_t type,
 void lab_name(struct lab *l, const struct weft_id *s, const char *name);
 void lab_hide(struct lab *l, const struct weft_id *s, uint64_t target);
 int lab_commit(struct lab *l);
+
+/* Enter the log, and write nothing. */
+int lab_touch(struct lab *l, unsigned process);
 
 /* One line in one write. */
 int lab_say_one(struct lab *l, unsigned process, const struct weft_id *s,
@@ -123,10 +126,15 @@ struct moment lab_now(const struct lab *l);
 const char *check_store(struct lab *l, struct store *s, struct moment at,
 			bool *ret_more);
 /*
- * Open the store on a disk nobody uses, check all of it, index it again,
- * write to it, close it, pull the plug, do without the catalogue.
+ * Open the store on a disk nobody uses and check all of it; if `deep`, then
+ * index it again, write to it, close it, pull the plug, do without the
+ * catalogue.
  */
-const char *check_disk(struct lab *l, struct simdisk *d, struct moment at);
+const char *check_disk(struct lab *l, struct simdisk *d, struct moment at,
+		       bool deep);
+/* The same for what a power cut would leave now, without all that is pending
+ * and with some of it. */
+const char *check_cuts(struct lab *l, uint64_t seed);
 
 /* Everything a store answers with, as one number; 0 and *problem, or not. */
 uint64_t digest(struct lab *l, struct store *s, const char **problem);

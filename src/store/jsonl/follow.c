@@ -78,7 +78,7 @@ static int enter_locked(struct jsonl *js, struct weft_error *err)
 			    "close all programs that use it and open it again",
 			    js->dir);
 	if (js->st.control_no > js->wal.control.no) {
-		r = wal_reload(&js->wal, err);
+		r = wal_reload(&js->wal, js->st.control_no, err);
 		if (r < 0)
 			return r;
 	}
@@ -364,7 +364,7 @@ static int try_catch_up(struct jsonl *js, struct weft_error *err)
 	int r = wal_get_state(&js->wal, &st, err);
 
 	if (r == WEFT_OK && st.control_no > js->wal.control.no)
-		r = wal_reload(&js->wal, err);
+		r = wal_reload(&js->wal, st.control_no, err);
 	if (r == WEFT_OK &&
 	    (st.ckpt > js->mine || st.rewrites != js->my_rewrites))
 		r = start_over(js, err);

@@ -138,6 +138,17 @@ static int load(struct jsonl *js, struct weft_error *err)
 	return r == WEFT_OK ? open_catalog(js, err) : r;
 }
 
+/* Go by the same control as the others, whatever a dead one has left. */
+static int agree(struct jsonl *js, struct weft_error *err)
+{
+	struct wal_state st;
+	int r = wal_get_state(&js->wal, &st, err);
+
+	if (r < 0 || st.control_no == js->wal.control.no)
+		return r;
+	return wal_reload(&js->wal, st.control_no, err);
+}
+
 /* Whoever is alone recovers; the others trust what it left. */
 static int join(struct jsonl *js, struct weft_error *err)
 {
@@ -158,7 +169,7 @@ static int join(struct jsonl *js, struct weft_error *err)
 	if (r == WEFT_OK)
 		r = recover(js, err);
 	else
-		r = WEFT_OK;
+		r = agree(js, err);
 	if (r == WEFT_OK && !js->single)
 		r = wal_try_lock(&js->wal, WAL_OPEN, true, err);
 	if (r == WEFT_OK)
@@ -298,6 +309,9 @@ static int close_cleanly(struct jsonl *js, struct weft_error *err)
 		return r;
 	alone = js->single ||
 		wal_try_lock(&js->wal, WAL_OPEN, false, &busy) == WEFT_OK;
+	/* Whoever opens it meanwhile holds BATCH and wants OPEN. */
+	if (alone && !js->single)
+		(void)wal_try_lock(&js->wal, WAL_OPEN, true, &busy);
 	wal_unlock(&js->wal, WAL_BATCH);
 	return alone ? checkpoint(js, err) : WEFT_OK;
 }

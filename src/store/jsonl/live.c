@@ -422,20 +422,23 @@ static int load_file(struct jsonl *js, const struct weft_id *id,
 	return r;
 }
 
-int live_load(struct jsonl *js, const struct weft_id *id, struct live **ret,
-	      struct weft_error *err)
+int live_load_known(struct jsonl *js, const struct weft_id *id,
+		    struct live **ret, struct weft_error *err)
 {
-	struct weft_error e;
-	int r;
-
 	lock(js);
 	*ret = live_find(js, id);
 	if (*ret)
 		live_use(js, *ret);
 	unlock(js);
-	if (*ret)
-		return WEFT_OK;
-	r = load_row(js, id, ret, &e);
+	return *ret ? WEFT_OK : load_row(js, id, ret, err);
+}
+
+int live_load(struct jsonl *js, const struct weft_id *id, struct live **ret,
+	      struct weft_error *err)
+{
+	struct weft_error e;
+	int r = live_load_known(js, id, ret, &e);
+
 	if (r == WEFT_NOT_FOUND || r == WEFT_CORRUPT)
 		return load_file(js, id, ret, err);
 	if (r < 0 && err)
@@ -446,12 +449,14 @@ int live_load(struct jsonl *js, const struct weft_id *id, struct live **ret,
 int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
 {
 	struct file_stat st = { 0 };
+	bool replaced = false;
 	int r;
 
 	if (l->checked == js->write_no && l->file)
 		return WEFT_OK;
 	r = l->file ? file_stat(l->file->f, &st) : -1;
 	if (r < 0 || st.links == 0) {
+		replaced = l->file != NULL;
 		r = live_open_file(js, l,
 				   js->read_only ? FILE_READ : FILE_WRITE, err);
 		if (r < 0)
@@ -460,7 +465,8 @@ int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
 		if (r < 0)
 			return fail_errno(err, -r, "look at a session's file");
 	}
-	if (st.size != l->end) {
+	/* One of the same size may still have another generation. */
+	if (replaced || st.size != l->end) {
 		r = refold(js, l, true, err);
 		if (r < 0)
 			return r;

@@ -1,4 +1,5 @@
 /* lookup.c - what is in the overlay goes over what is in the catalogue. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -188,7 +189,80 @@ int lookup_hidden(struct jsonl *js, const struct weft_id *id, uint64_t first,
 	return WEFT_OK;
 }
 
+/* ---- sessions ---- */
+
+/*
+ * A file that nobody knows, or that is other than known, may be one that
+ * another process is writing to.  So the log is held while it is looked at,
+ * and what others have written is worked in before; a store that has stopped
+ * is only read.
+ */
+static bool hold_log(struct jsonl *js)
+{
+	struct weft_error ignored;
+
+	if (!js->read_only && enter(js, &ignored) == WEFT_OK) {
+		if (catch_up(js, &ignored) == WEFT_OK)
+			return true;
+		leave(js);
+	}
+	(void)pthread_mutex_lock(&js->writer);
+	return false;
+}
+
+static void release_log(struct jsonl *js, bool held)
+{
+	if (held)
+		leave(js);
+	else
+		(void)pthread_mutex_unlock(&js->writer);
+}
+
+static bool has_file(struct jsonl *js, const struct weft_id *id)
+{
+	char path[PATH_BYTES];
+	struct file_stat st;
+
+	return path_session(js, id, path, NULL) == WEFT_OK &&
+	       fs_stat(js->fs, path, &st) != -ENOENT;
+}
+
+int lookup_record(struct jsonl *js, const struct weft_id *id, struct arena *a,
+		  struct session_rec *ret, struct weft_error *err)
+{
+	struct live *l;
+	bool held;
+	int r;
+
+	(void)pthread_mutex_lock(&js->writer);
+	r = live_load_known(js, id, &l, err);
+	if (r == WEFT_OK)
+		r = record_copy(ret, &l->own.rec, a, err);
+	(void)live_evict(js, 0);
+	(void)pthread_mutex_unlock(&js->writer);
+	if ((r != WEFT_NOT_FOUND && r != WEFT_CORRUPT) || !has_file(js, id))
+		return r;
+	held = hold_log(js);
+	r = live_load(js, id, &l, err);
+	if (r == WEFT_OK)
+		r = record_copy(ret, &l->own.rec, a, err);
+	release_log(js, held);
+	return r;
+}
+
 /* ---- where the lines are ---- */
+
+/* Needs M. */
+static void fill_source(struct live *l, struct page_source *ret)
+{
+	*ret = (struct page_source){
+		.session = l->id,
+		.file = live_file_ref(l->file),
+		.end = l->end,
+		.fork_seq = l->own.rec.fork_seq,
+		.irregular = l->irregular,
+	};
+}
 
 /* What memory has, if its file is as we know it. */
 static bool source_from_memory(struct jsonl *js, const struct weft_id *id,
@@ -203,13 +277,7 @@ static bool source_from_memory(struct jsonl *js, const struct weft_id *id,
 	good = l && l->file && !id_is_zero(&l->own.rec.id);
 	if (good) {
 		live_use(js, l);
-		*ret = (struct page_source){
-			.session = *id,
-			.file = live_file_ref(l->file),
-			.end = l->end,
-			.fork_seq = l->own.rec.fork_seq,
-			.irregular = l->irregular,
-		};
+		fill_source(l, ret);
 	}
 	unlock(js);
 	if (!good)
@@ -223,35 +291,65 @@ static bool source_from_memory(struct jsonl *js, const struct weft_id *id,
 	return true;
 }
 
-/* Load it, open its file, and read that again if somebody has edited it. */
-static int source_again(struct jsonl *js, const struct weft_id *id,
-			struct page_source *ret, struct weft_error *err)
+/* Open the file of a session that is known; 1 unless it is as we know it. */
+static int source_by_opening(struct jsonl *js, const struct weft_id *id,
+			     struct page_source *ret, struct weft_error *err)
 {
+	struct file_stat st;
 	struct live *l;
 	int r;
 
 	(void)pthread_mutex_lock(&js->writer);
+	r = live_load_known(js, id, &l, err);
+	if (r == WEFT_OK && !l->file)
+		r = live_open_file(js, l,
+				   js->read_only ? FILE_READ : FILE_WRITE, err);
+	if (r == WEFT_OK) {
+		bool good = file_stat(l->file->f, &st) == 0 && st.links &&
+			    st.size == l->end && !id_is_zero(&l->own.rec.id);
+
+		lock(js);
+		if (good)
+			fill_source(l, ret);
+		unlock(js);
+		r = good ? WEFT_OK : 1;
+	}
+	(void)live_evict(js, 0);
+	(void)pthread_mutex_unlock(&js->writer);
+	return r == WEFT_CORRUPT ? 1 : r;
+}
+
+/* Read a file again that somebody has edited. */
+static int source_again(struct jsonl *js, const struct weft_id *id,
+			struct page_source *ret, struct weft_error *err)
+{
+	bool held = hold_log(js);
+	struct live *l;
+	int r;
+
 	js->write_no++;
 	r = live_load(js, id, &l, err);
 	if (r == WEFT_OK)
 		r = live_check_file(js, l, err);
-	if (r == WEFT_OK)
-		*ret = (struct page_source){
-			.session = *id,
-			.file = live_file_ref(l->file),
-			.end = l->end,
-			.fork_seq = l->own.rec.fork_seq,
-			.irregular = l->irregular,
-		};
+	if (r == WEFT_OK) {
+		lock(js);
+		fill_source(l, ret);
+		unlock(js);
+	}
 	(void)live_evict(js, 0);
-	(void)pthread_mutex_unlock(&js->writer);
+	release_log(js, held);
 	return r;
 }
 
 int lookup_source(struct jsonl *js, const struct weft_id *id,
 		  struct page_source *ret, struct weft_error *err)
 {
+	int r;
+
 	if (source_from_memory(js, id, ret))
 		return WEFT_OK;
-	return source_again(js, id, ret, err);
+	r = source_by_opening(js, id, ret, err);
+	if (r == 1 || (r == WEFT_NOT_FOUND && has_file(js, id)))
+		r = source_again(js, id, ret, err);
+	return r;
 }

@@ -33,17 +33,11 @@ static int get_session(struct jsonl *js, const struct weft_id *id,
 		       struct weft_error *err)
 {
 	struct weft_error e;
-	struct live *l;
 	int r = WEFT_OK;
 
 	if (copy_live(js, id, a, ret, &r, err))
 		return r;
-	(void)pthread_mutex_lock(&js->writer);
-	r = live_load(js, id, &l, &e);
-	if (r == WEFT_OK)
-		r = record_copy(ret, &l->own.rec, a, &e);
-	(void)live_evict(js, 0);
-	(void)pthread_mutex_unlock(&js->writer);
+	r = lookup_record(js, id, a, ret, &e);
 	if (r == WEFT_NOT_FOUND) {
 		*ret = (struct session_rec){ 0 };
 		return WEFT_OK;

@@ -145,10 +145,31 @@ static int settle_overlay(struct jsonl *js, uint64_t end,
 	return r;
 }
 
+/*
+ * Whoever was here before may have died between writing and flushing, or its
+ * flush may have failed.  What is only in the cache is made durable before
+ * anything rests on it: the store's name for itself, the files of the log,
+ * and the control in force, which is written again like a frame.
+ */
+static int firm_ground(struct jsonl *js, struct weft_error *err)
+{
+	int r = fs_sync_dir(js->fs, js->dir);
+
+	if (r < 0)
+		return fail_errno(err, -r, "flush directory %s", js->dir);
+	r = fs_sync_dir(js->fs, js->wal.dir);
+	if (r < 0)
+		return fail_errno(err, -r, "flush directory %s", js->wal.dir);
+	return wal_put_control(&js->wal, &js->wal.control, err);
+}
+
 int recover(struct jsonl *js, struct weft_error *err)
 {
 	struct sweep s = { .js = js, .err = err };
-	int r = sweep(&s);
+	int r = firm_ground(js, err);
+
+	if (r == WEFT_OK)
+		r = sweep(&s);
 
 	if (r == WEFT_OK && s.n == 0)
 		return reset_state(js, s.end, err);

@@ -158,22 +158,30 @@ static int sync_dir_of(struct jsonl *js, const struct weft_id *id, int up,
 	return r == WEFT_OK ? sync_dir(js, path, err) : r;
 }
 
-/* New names: their directory, its day, and all days, each once. */
+static bool is_same_day(const struct settle_item *a,
+			const struct settle_item *b)
+{
+	return id_time_ms(&a->id) / 86400000 == id_time_ms(&b->id) / 86400000;
+}
+
+/*
+ * The directory of every file, each once: also that of an old file may have
+ * been given its name by somebody who died before it was durable, by repair
+ * or in an editor.  For new files also its day, and all days.
+ */
 static int sync_names(struct jsonl *js, struct settle_item *v, size_t n,
 		      struct weft_error *err)
 {
-	const struct settle_item *last = NULL;
+	const struct settle_item *last = NULL; /* that was created */
 	int r = WEFT_OK;
 
 	qsort(v, n, sizeof(*v), by_directory);
 	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
-		if (!v[i].created)
-			continue;
-		if (!last || by_directory(last, &v[i]) != 0)
+		if (i == 0 || by_directory(&v[i - 1], &v[i]) != 0)
 			r = sync_dir_of(js, &v[i].id, 1, err);
-		if (r == WEFT_OK &&
-		    (!last || id_time_ms(&last->id) / 86400000 !=
-				      id_time_ms(&v[i].id) / 86400000))
+		if (!v[i].created || r < 0)
+			continue;
+		if (!last || !is_same_day(last, &v[i]))
 			r = sync_dir_of(js, &v[i].id, 2, err);
 		last = &v[i];
 	}

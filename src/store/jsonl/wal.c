@@ -119,7 +119,20 @@ static bool decode_control(const char in[CONTROL_BYTES], struct wal_control *c)
 	return are_segments_sane(c);
 }
 
-static int read_control(struct wal *w, struct wal_control *ret,
+/*
+ * Is `c` to be preferred to `than`?  The younger one is, but none that is
+ * younger than `no`: its writer has died before it was durable, and nobody
+ * goes by it.  If both are, the control has changed since `no` was read.
+ */
+static bool is_better(const struct wal_control *c,
+		      const struct wal_control *than, uint64_t no)
+{
+	if (than->no > no)
+		return c->no < than->no;
+	return c->no > than->no && c->no <= no;
+}
+
+static int read_control(struct wal *w, uint64_t no, struct wal_control *ret,
 			struct weft_error *err)
 {
 	bool found = false;
@@ -134,7 +147,7 @@ static int read_control(struct wal *w, struct wal_control *ret,
 			return fail_errno(err, (int)-n, "read %s/control",
 					  w->dir);
 		if ((size_t)n == sizeof(bytes) && decode_control(bytes, &c) &&
-		    (!found || c.no > ret->no)) {
+		    (!found || is_better(&c, ret, no))) {
 			*ret = c;
 			found = true;
 		}
@@ -215,10 +228,10 @@ int wal_install(struct wal *w, const struct wal_control *c,
 	return WEFT_OK;
 }
 
-int wal_reload(struct wal *w, struct weft_error *err)
+int wal_reload(struct wal *w, uint64_t no, struct weft_error *err)
 {
 	struct wal_control c;
-	int r = read_control(w, &c, err);
+	int r = read_control(w, no, &c, err);
 
 	return r < 0 ? r : wal_install(w, &c, err);
 }
@@ -350,7 +363,7 @@ int wal_load(struct wal *w, struct weft_error *err)
 	if (r < 0 && w->read_only && w->control_file)
 		r = WEFT_OK;
 	if (r == WEFT_OK)
-		r = read_control(w, &c, err);
+		r = read_control(w, UINT64_MAX, &c, err);
 	return r == WEFT_OK ? wal_install(w, &c, err) : r;
 }
 

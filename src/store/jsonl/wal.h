@@ -100,8 +100,8 @@ int wal_get_state(struct wal *w, struct wal_state *ret, struct weft_error *err);
 int wal_put_state(struct wal *w, const struct wal_state *st,
 		  struct weft_error *err);
 
-/* Read control again, after another process has changed it. */
-int wal_reload(struct wal *w, struct weft_error *err);
+/* Read control again: number `no`, which the state says is in force. */
+int wal_reload(struct wal *w, uint64_t no, struct weft_error *err);
 /* Write `c` durably into the other slot; install it with wal_install. */
 int wal_put_control(struct wal *w, const struct wal_control *c,
 		    struct weft_error *err);
