@@ -11,6 +11,7 @@
  */
 #include "base/id.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -32,19 +33,21 @@ static struct {
 
 static u128 id_number(const struct weft_id *id)
 {
-	u128 n = 0;
+	uint64_t high, low;
 
-	for (size_t i = 0; i < sizeof(id->b); i++)
-		n = n << 8 | id->b[i];
-	return n;
+	memcpy(&high, id->b, 8);
+	memcpy(&low, id->b + 8, 8);
+	return (u128)be64toh(high) << 64 | be64toh(low);
 }
 
 static struct weft_id id_of_number(u128 n)
 {
+	uint64_t high = htobe64((uint64_t)(n >> 64));
+	uint64_t low = htobe64((uint64_t)n);
 	struct weft_id id;
 
-	for (size_t i = sizeof(id.b); i-- > 0; n >>= 8)
-		id.b[i] = (unsigned char)n;
+	memcpy(id.b, &high, 8);
+	memcpy(id.b + 8, &low, 8);
 	return id;
 }
 
@@ -88,13 +91,22 @@ int id_new(int64_t now_ms, struct weft_id *ret, struct weft_error *err)
 	return r;
 }
 
+/* Write the last `chars` digits of n. */
+static void put_digits(char *out, uint64_t n, int chars)
+{
+	for (int i = chars - 1; i >= 0; i--, n >>= 5)
+		out[i] = alphabet[n & 31];
+}
+
+/* In pieces that a register holds: every event that is read gets one. */
 void id_format(const struct weft_id *id, char out[WEFT_ID_CHARS + 1])
 {
 	u128 n = id_number(id);
 
+	put_digits(out, (uint64_t)(n >> 120), 2);
+	put_digits(out + 2, (uint64_t)(n >> 60), 12);
+	put_digits(out + 14, (uint64_t)n, 12);
 	out[WEFT_ID_CHARS] = '\0';
-	for (int i = WEFT_ID_CHARS - 1; i >= 0; i--, n >>= 5)
-		out[i] = alphabet[(unsigned)n & 31];
 }
 
 /* The value of a character, 0 to 31, or -1. */

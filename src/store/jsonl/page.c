@@ -12,11 +12,11 @@
 #include "store/jsonl/index.h"
 #include "store/jsonl/jsonl.h"
 
-#define PIECE_BYTES     KIB(64)
-#define PAGE_BYTES      MIB(16)
-#define PROBE_BYTES     KIB(4)
-#define HALVE_UNTIL     KIB(32)
-#define FIRST_PIECE_MAX KIB(256)
+#define PIECE_BYTES KIB(64)
+#define PAGE_BYTES  MIB(16)
+#define PROBE_BYTES KIB(4)
+#define HALVE_UNTIL KIB(32)
+#define PIECE_MAX   KIB(256)
 
 static const char line_start[] = "\n{\"seq\":";
 
@@ -33,8 +33,12 @@ struct reading {
 	uint64_t group;     /* the first number of the group it is in */
 	uint32_t more;      /* lines to come of that group */
 	uint64_t torn_from; /* first number of a group that is not whole */
+	uint64_t begin;     /* where the first event begins in the file */
+	size_t lines;       /* read so far, and */
+	size_t seen;        /* their bytes */
 	bool full;
 	bool out_of_order;
+	bool all_ok; /* every line so far had its checksum right */
 	struct weft_error *err;
 };
 
@@ -49,7 +53,8 @@ static bool is_wanted(const struct reading *g, const struct store_event *e)
 	return g->range->types == 0 || (g->range->types >> e->type & 1);
 }
 
-static int push(struct reading *g, const struct store_event *e)
+/* Where the next event goes; NULL without memory. */
+static struct store_event *next_slot(struct reading *g)
 {
 	struct event_page *p = g->page;
 
@@ -59,56 +64,75 @@ static int push(struct reading *g, const struct store_event *e)
 			arena_alloc(g->arena, room * sizeof(*v));
 
 		if (!v)
-			return arena_error(g->arena, g->err);
+			return NULL;
 		if (p->n)
 			memcpy(v, p->v, p->n * sizeof(*v));
 		p->v = v;
 		g->room = room;
 	}
-	p->v[p->n++] = *e;
-	return WEFT_OK;
+	return &p->v[p->n];
 }
 
-/* Read a line in its turn, with the numbers that are missing before it. */
+/* Numbers that are missing before `e`, which is in the next slot, take their
+ * place before it. */
+static struct store_event *take_gap(struct reading *g, struct store_event *e)
+{
+	struct store_event gap = {
+		.session = g->src->session,
+		.seq = g->before + 1,
+		.last = e->seq - 1,
+		.state = STATE_DAMAGED,
+	};
+	struct store_event behind = *e;
+
+	if (!is_wanted(g, &gap))
+		return e;
+	*e = gap;
+	g->page->n++;
+	e = next_slot(g);
+	if (e)
+		*e = behind;
+	return e;
+}
+
+/* Read a line in its turn, right into its slot. */
 static int take_line(struct reading *g, struct weft_str text, bool again)
 {
-	struct store_event e;
-	int r = WEFT_OK;
+	struct store_event *e = next_slot(g);
 
+	if (!e)
+		return arena_error(g->arena, g->err);
 	if (again)
-		event_read_again(&g->src->session, text, g->arena, &e);
+		event_read_again(&g->src->session, text, g->arena, e);
 	else
-		event_read(&g->src->session, text, g->arena, &e);
-	if (e.seq == 0) {
+		event_read(&g->src->session, text, g->arena, e);
+	g->all_ok = g->all_ok && e->state == STATE_OK;
+	g->lines++;
+	g->seen += text.len + 1;
+	if (e->seq == 0) {
 		uint64_t seq = event_peek_seq(text);
 
-		e.seq = seq > g->before ? seq : g->before + 1;
-		e.last = e.seq;
+		e->seq = seq > g->before ? seq : g->before + 1;
+		e->last = e->seq;
 	}
-	if (e.seq <= g->before) {
+	if (e->seq <= g->before) {
 		g->out_of_order = true;
 		return WEFT_OK;
 	}
-	if (e.seq > g->before + 1) {
-		struct store_event gap = {
-			.session = g->src->session,
-			.seq = g->before + 1,
-			.last = e.seq - 1,
-			.state = STATE_DAMAGED,
-		};
-
-		if (is_wanted(g, &gap))
-			r = push(g, &gap);
+	if (e->seq > g->before + 1) {
+		e = take_gap(g, e);
+		if (!e)
+			return arena_error(g->arena, g->err);
 	}
 	if (g->more == 0)
-		g->group = e.seq;
-	g->more = e.more;
-	g->before = e.last;
-	if (r == WEFT_OK && is_wanted(g, &e)) {
+		g->group = e->seq;
+	g->more = e->more;
+	g->before = e->last;
+	if (is_wanted(g, e)) {
 		g->bytes += text.len;
-		r = push(g, &e);
+		g->page->n++;
 	}
-	return r;
+	return WEFT_OK;
 }
 
 /* Is there no room for another line of so many bytes, or no need? */
@@ -123,14 +147,14 @@ static int take_piece(struct reading *g, struct weft_str piece, uint64_t at,
 		      bool stop_when_full)
 {
 	uint64_t verified = atomic_load(&g->src->file->verified);
-	bool all_ok = at <= verified;
 	size_t pos = 0;
 
+	/* What is behind a gap in what was checked is not remembered. */
+	g->all_ok = at <= u64_max(verified, g->begin);
 	while (pos < piece.len && !g->out_of_order) {
 		char *nl = memchr(piece.ptr + pos, '\n', piece.len - pos);
 		size_t end = nl ? (size_t)(nl - piece.ptr) : piece.len;
 		struct weft_str text = { piece.ptr + pos, end - pos };
-		size_t n = g->page->n;
 		bool again = at + end < verified;
 		int r;
 
@@ -144,16 +168,10 @@ static int take_piece(struct reading *g, struct weft_str piece, uint64_t at,
 		r = take_line(g, text, again);
 		if (r < 0)
 			return r;
-		if (g->page->n > n)
-			all_ok = all_ok &&
-				 g->page->v[g->page->n - 1].state == STATE_OK;
-		else
-			all_ok = all_ok && again;
 	}
 	if (at + pos >= g->src->end && g->more > 0)
 		g->torn_from = g->group;
-	/* Only lines that were looked at and found good need no second look. */
-	if (all_ok && at + pos > verified && g->range->types == 0)
+	if (g->all_ok && at + pos > verified)
 		atomic_store(&g->src->file->verified, at + pos);
 	return WEFT_OK;
 }
@@ -176,6 +194,7 @@ static int first_line(struct reading *g, uint64_t *ret)
 	    file_line_read((struct weft_str){ bytes, (size_t)(nl - bytes) },
 			   &head))
 		*ret = (uint64_t)(nl - bytes) + 1;
+	g->begin = *ret;
 	return WEFT_OK;
 }
 
@@ -279,10 +298,17 @@ static int read_piece(struct reading *g, uint64_t at, size_t want,
 	}
 }
 
+/* How much to read for the rest of the page, going by the lines so far. */
+static size_t piece_size(const struct reading *g)
+{
+	size_t line = g->lines ? g->seen / g->lines + 1 : 1024;
+	size_t want = (g->max - g->page->n + 1) * line;
+
+	return (size_t)u64_min(PIECE_MAX, u64_max(want, PROBE_BYTES));
+}
+
 static int read_forwards(struct reading *g)
 {
-	size_t want = (size_t)u64_min(FIRST_PIECE_MAX,
-				      u64_max(g->max * 1024, PIECE_BYTES));
 	uint64_t at;
 	int r = find_place(g, g->range->first, &at, &g->before);
 
@@ -290,7 +316,7 @@ static int read_forwards(struct reading *g)
 	       !g->out_of_order) {
 		struct weft_str piece;
 
-		r = read_piece(g, at, want, &piece);
+		r = read_piece(g, at, piece_size(g), &piece);
 		if (r < 0 || piece.len == 0)
 			break;
 		r = take_piece(g, piece, at, true);
