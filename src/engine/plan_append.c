@@ -105,9 +105,9 @@ static int check_target(struct plan *p, struct plan_session *s,
 	r = plan_is_hidden(p, s, target, &here, err);
 	if (r == WEFT_OK)
 		r = visible_event(p, s, target, &e, &hidden, err);
-	if (r < 0)
+	if (r != WEFT_OK)
 		return r;
-	if (e->type != EVENT_MESSAGE || e->state == STATE_DAMAGED)
+	if (!e || e->type != EVENT_MESSAGE || e->state == STATE_DAMAGED)
 		return fail(err, WEFT_INVALID, "event %llu is not a message",
 			    (unsigned long long)target);
 	r = message_facts_read(e->body, &p->arena, &facts, err);

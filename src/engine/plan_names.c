@@ -92,7 +92,7 @@ static int take_name(struct plan *p, struct request *q, struct plan_session *s,
 			    "moved",
 			    STR_ARG(q->name));
 	r = plan_find(p, &x->rec.session, &from, err);
-	return r < 0 ? r : give_name(p, q, s, from, x, err);
+	return r != WEFT_OK ? r : give_name(p, q, s, from, x, err);
 }
 
 static int drop_name(struct plan *p, struct request *q, struct plan_session *s,
@@ -125,7 +125,7 @@ static int drop_name(struct plan *p, struct request *q, struct plan_session *s,
 int plan_rename(struct plan *p, struct request *q, struct weft_error *err)
 {
 	struct plan_session *s;
-	struct plan_name *x;
+	struct plan_name *x = NULL;
 	int r = plan_find(p, &q->session, &s, err);
 
 	if (r < 0)
@@ -138,7 +138,7 @@ int plan_rename(struct plan *p, struct request *q, struct weft_error *err)
 		r = plan_check_expect(s, q, err);
 	if (r == WEFT_OK)
 		r = plan_find_name(p, q->name, &x, err);
-	if (r < 0)
+	if (r != WEFT_OK)
 		return r;
 	if (q->name_how == NAME_REMOVE)
 		return drop_name(p, q, s, x, err);
@@ -169,8 +169,8 @@ static int add_names_event(struct plan *p, struct request *q,
 int plan_delete(struct plan *p, struct request *q, struct weft_error *err)
 {
 	struct plan_session *s;
-	struct name_rec *v;
-	size_t n;
+	struct name_rec *v = NULL;
+	size_t n = 0;
 	int r = plan_find(p, &q->session, &s, err);
 
 	if (r < 0)

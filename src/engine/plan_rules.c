@@ -96,15 +96,16 @@ int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
 	if (r < 0)
 		return r == WEFT_NOT_FOUND ? 0 : r;
 	for (size_t i = 0; i < n; i++) {
-		r = plan_event_at(p, s, hit.seq + i, &e, err);
+		uint64_t seq = hit.seq + i;
+
+		r = plan_event_at(p, s, seq, &e, err);
 		if (r < 0)
 			return r;
 		if (e->state == STATE_DAMAGED || e->state == STATE_GONE)
 			return fail(err, WEFT_CORRUPT,
 				    "operation id '%.*s' was used for event "
 				    "%llu, which cannot be read",
-				    STR_ARG(q->op),
-				    (unsigned long long)(hit.seq + i));
+				    STR_ARG(q->op), (unsigned long long)seq);
 		if (i == 0) {
 			n = (size_t)e->more + 1;
 			first_id = e->id;
@@ -112,7 +113,7 @@ int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
 		if (q->kind == REQUEST_APPEND && n != q->n_messages)
 			return op_mismatch(q, hit.seq, err);
 		if (!same_content(q, i, type, e))
-			return op_mismatch(q, hit.seq + i, err);
+			return op_mismatch(q, seq, err);
 	}
 	q->ret_session = s->rec.id;
 	q->ret_id = first_id;

@@ -4,6 +4,13 @@
 #include "engine/plan.h"
 #include "model/derive.h"
 
+/* The plan's arena has refused: an error in any case. */
+static int no_room(const struct plan *p, struct weft_error *err)
+{
+	return arena_error(&p->arena, err) == WEFT_LIMIT ? WEFT_LIMIT :
+							   WEFT_NO_MEMORY;
+}
+
 /* ---- tables ---- */
 
 static int make_table(struct plan *p, struct plan_table *t, size_t n,
@@ -15,7 +22,7 @@ static int make_table(struct plan *p, struct plan_table *t, size_t n,
 		buckets *= 2;
 	t->buckets = ARENA_ARRAY(&p->arena, struct plan_node *, buckets);
 	t->mask = buckets - 1;
-	return t->buckets ? WEFT_OK : arena_error(&p->arena, err);
+	return t->buckets ? WEFT_OK : no_room(p, err);
 }
 
 static struct plan_node *chain_of(const struct plan_table *t, uint64_t hash)
@@ -114,7 +121,7 @@ int plan_find(struct plan *p, const struct weft_id *id,
 {
 	uint64_t hash = hash_id(id);
 	struct plan_session *s = known_session(p, id, hash);
-	const struct session_rec *rec;
+	const struct session_rec *rec = NULL;
 	int r;
 
 	if (s) {
@@ -128,11 +135,11 @@ int plan_find(struct plan *p, const struct weft_id *id,
 		id_format(id, text);
 		return fail(err, WEFT_NOT_FOUND, "no session %s", text);
 	}
-	if (r < 0)
+	if (r != WEFT_OK)
 		return r;
 	s = add_session(p, hash);
 	if (!s)
-		return arena_error(&p->arena, err);
+		return no_room(p, err);
 	/* Its text stays the store's until the write is over. */
 	s->rec = *rec;
 	*ret = s;
@@ -158,11 +165,11 @@ int plan_find_name(struct plan *p, struct weft_str name, struct plan_name **ret,
 		}
 	}
 	r = p->view->ops->get_name(p->view, name, &rec, err);
-	if (r < 0)
+	if (r != WEFT_OK)
 		return r;
 	found = ARENA_NEW(&p->arena, struct plan_name);
 	if (!found)
-		return arena_error(&p->arena, err);
+		return no_room(p, err);
 	found->rec = rec;
 	found->rec.name = name;
 	put_node(&p->name_table, &found->node, hash);
@@ -219,7 +226,7 @@ int plan_names_of(struct plan *p, const struct plan_session *s,
 	}
 	v = ARENA_ARRAY(&p->arena, struct name_rec, room);
 	if (!v)
-		return arena_error(&p->arena, err);
+		return no_room(p, err);
 	for (const struct plan_name *x = p->names; x; x = x->next) {
 		if (id_eq(&x->rec.session, &s->rec.id))
 			v[n++] = x->rec;
@@ -365,7 +372,7 @@ static int note_op(struct plan *p, const struct store_event *e,
 	struct plan_op *o = ARENA_NEW(&p->arena, struct plan_op);
 
 	if (!o)
-		return arena_error(&p->arena, err);
+		return no_room(p, err);
 	o->op = e->op;
 	if (e->type != EVENT_SESSION)
 		o->scope = e->session;
@@ -377,7 +384,7 @@ static int note_op(struct plan *p, const struct store_event *e,
 static int note_name(struct plan *p, const struct name_rec *rec,
 		     struct weft_error *err)
 {
-	struct plan_name *n;
+	struct plan_name *n = NULL;
 	int r = plan_find_name(p, rec->name, &n, err);
 
 	/* As in the store: the highest version wins. */
@@ -392,7 +399,7 @@ static int note_mark(struct plan *p, const struct weft_id *session,
 	struct plan_mark *m = ARENA_NEW(&p->arena, struct plan_mark);
 
 	if (!m)
-		return arena_error(&p->arena, err);
+		return no_room(p, err);
 	m->session = *session;
 	m->seq = hide->target;
 	m->hidden = hide->hidden != 0;
@@ -404,7 +411,7 @@ static int note_mark(struct plan *p, const struct weft_id *session,
 static int note_add(struct plan *p, size_t i, struct weft_error *err)
 {
 	struct op_list *out = p->out;
-	struct plan_session *payer;
+	struct plan_session *payer = NULL;
 	int r = plan_find(p, &out->v[i].session, &payer, err);
 
 	if (r == WEFT_OK)

@@ -383,6 +383,7 @@ static void submission_done(struct request *q)
 	request_free(q);
 }
 
+/* NOLINTNEXTLINE(readability-function-size) */
 int weft_submit(struct weft_store *store, const char *session,
 		size_t session_len, const char *json, size_t json_len,
 		const struct weft_append_options *options, weft_done *done,

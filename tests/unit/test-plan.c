@@ -33,6 +33,7 @@ struct bench {
 	bool twice;     /* plan as if the store had to start over */
 	size_t n_ops;   /* of the last plan */
 	int64_t now_ms;
+	struct arena arena; /* what record() returned */
 };
 
 static int64_t tell_time(void *ctx)
@@ -62,6 +63,7 @@ static void bench_close(struct bench *b)
 	for (size_t i = 0; i < b->n; i++)
 		request_free(b->entries[i].request);
 	plan_done(&b->plan);
+	arena_done(&b->arena);
 	assert_int_equal(engine_close(b->engine, NULL), WEFT_OK);
 }
 
@@ -250,27 +252,25 @@ static void expect_refused(const struct request *q, int code, const char *part)
 		fail_msg("'%s' has no '%s'", q->err.message, part);
 }
 
-static struct session_rec record(struct bench *b, const struct request *q,
-				 struct arena *a)
+static struct session_rec record(struct bench *b, const struct request *q)
 {
 	struct session_rec rec = { 0 };
 	struct weft_error err;
 
-	if (engine_session(b->engine, &q->ret_session, a, &rec, &err) < 0)
+	if (engine_session(b->engine, &q->ret_session, &b->arena, &rec, &err) <
+	    0)
 		fail_msg("%s", err.message);
 	return rec;
 }
 
 static struct weft_id holder(struct bench *b, const char *name)
 {
-	CLEANUP(arena_done) struct arena a;
 	struct weft_str text = str_of(name);
 	struct name_rec rec = { 0 };
 
-	arena_init(&a, 0);
-	assert_int_equal(
-		b->store->ops->get_names(b->store, &text, 1, &a, &rec, NULL),
-		WEFT_OK);
+	assert_int_equal(b->store->ops->get_names(b->store, &text, 1, &b->arena,
+						  &rec, NULL),
+			 WEFT_OK);
 	return rec.session;
 }
 
@@ -283,10 +283,7 @@ static bool holds(struct bench *b, const struct request *q, const char *name)
 
 static size_t events_of(struct bench *b, const struct request *q)
 {
-	CLEANUP(arena_done) struct arena a;
-
-	arena_init(&a, 0);
-	return (size_t)record(b, q, &a).head_seq;
+	return (size_t)record(b, q).head_seq;
 }
 
 /* ---- tests ---- */
@@ -296,10 +293,8 @@ static void a_session_and_its_first_words(void **state)
 	struct bench *b = bench_open("memory:");
 	struct request *s = creates(b, "k"), *x = says(b, s, "a");
 	struct request *y = says(b, s, "b");
-	CLEANUP(arena_done) struct arena a;
 
 	(void)state;
-	arena_init(&a, 0);
 	run(b);
 	expect_ok(x);
 	expect_ok(y);
@@ -308,7 +303,7 @@ static void a_session_and_its_first_words(void **state)
 	assert_int_equal(x->ret_seq, 2);
 	assert_int_equal(y->ret_seq, 3);
 	assert_int_equal(id_event_seq(&y->ret_id), 3);
-	assert_int_equal(record(b, s, &a).message_count, 2);
+	assert_int_equal(record(b, s).message_count, 2);
 	/* Three events, their name, one record. */
 	assert_int_equal(b->n_ops, 5);
 	bench_close(b);
@@ -555,10 +550,8 @@ static void deletion_frees_the_names(void **state)
 	struct bench *b = bench_open("memory:");
 	struct request *old = creates_named(b, "k", "n");
 	struct request *gone, *fresh, *back;
-	CLEANUP(arena_done) struct arena a;
 
 	(void)state;
-	arena_init(&a, 0);
 	run(b);
 	gone = deletes(b, old);
 	fresh = creates(b, "k");
@@ -572,7 +565,7 @@ static void deletion_frees_the_names(void **state)
 	assert_int_equal(back->ret_count, 1);
 	assert_true(holds(b, fresh, "k"));
 	assert_true(holds(b, old, "n"));
-	assert_int_equal(record(b, old, &a).key.len, 0);
+	assert_int_equal(record(b, old).key.len, 0);
 	bench_close(b);
 }
 
@@ -604,10 +597,8 @@ static void a_message_is_hidden_once(void **state)
 	struct request *hide = redacts(b, s, 2, 0), *again;
 	struct request *header = redacts(b, s, 1, 0);
 	struct request *past = redacts(b, s, 9, 0);
-	CLEANUP(arena_done) struct arena a;
 
 	(void)state;
-	arena_init(&a, 0);
 	again = redacts(b, s, 2, 0);
 	run(b);
 	expect_ok(m);
@@ -615,7 +606,7 @@ static void a_message_is_hidden_once(void **state)
 	assert_int_equal(again->ret_changed, 0);
 	expect_refused(header, WEFT_INVALID, "not a message");
 	expect_refused(past, WEFT_NOT_FOUND, "9");
-	assert_int_equal(record(b, s, &a).message_count, 0);
+	assert_int_equal(record(b, s).message_count, 0);
 
 	again = redacts(b, s, 2, 0);
 	hide = redacts(b, s, 2, 1);
@@ -624,7 +615,7 @@ static void a_message_is_hidden_once(void **state)
 	assert_int_equal(again->ret_changed, 0);
 	assert_int_equal(hide->ret_changed, 1);
 	assert_int_equal(past->ret_changed, 0);
-	assert_int_equal(record(b, s, &a).message_count, 1);
+	assert_int_equal(record(b, s).message_count, 1);
 	bench_close(b);
 }
 
@@ -636,17 +627,15 @@ static void a_change_of_nothing_is_no_event(void **state)
 	struct request *same = patches(b, s, "{\"slug\":\"x\"}");
 	struct request *two = patches(b, s, "{\"slug\":\"y\",\"pinned\":true}");
 	struct request *bad = patches(b, s, "{\"seq\":1}");
-	CLEANUP(arena_done) struct arena a;
 
 	(void)state;
-	arena_init(&a, 0);
 	run(b);
 	assert_int_equal(one->ret_changed, 1);
 	expect_ok(same);
 	assert_int_equal(same->ret_changed, 0);
 	assert_int_equal(two->ret_changed, 1);
 	expect_refused(bad, WEFT_INVALID, "seq");
-	assert_true(str_eq(record(b, s, &a).slug, STR("y")));
+	assert_true(str_eq(record(b, s).slug, STR("y")));
 	assert_int_equal(events_of(b, s), 3);
 	bench_close(b);
 }
@@ -662,27 +651,25 @@ static void what_is_spent_climbs_to_the_root(void **state)
 	struct bench *b = bench_open("memory:");
 	struct request *root = creates(b, "k");
 	struct request *child = spawns(b, root), *grand = spawns(b, child);
-	CLEANUP(arena_done) struct arena a;
 	struct weft_id top;
 
 	(void)state;
-	arena_init(&a, 0);
 	give_usage(says(b, grand, "a"), 5);
 	give_usage(says(b, root, "b"), 1);
 	run(b);
-	assert_int_equal(record(b, root, &a).total.input_tokens, 6);
-	assert_int_equal(record(b, root, &a).own.input_tokens, 1);
-	assert_int_equal(record(b, child, &a).total.input_tokens, 5);
-	top = record(b, grand, &a).root;
+	assert_int_equal(record(b, root).total.input_tokens, 6);
+	assert_int_equal(record(b, root).own.input_tokens, 1);
+	assert_int_equal(record(b, child).total.input_tokens, 5);
+	top = record(b, grand).root;
 	assert_true(id_eq(&top, &root->ret_session));
 
 	/* Ancestors that nothing else happens to get no new record. */
 	give_usage(says(b, grand, "c"), 10);
 	give_usage(says(b, grand, "d"), 20);
 	run(b);
-	assert_int_equal(record(b, root, &a).total.input_tokens, 36);
-	assert_int_equal(record(b, child, &a).total.input_tokens, 35);
-	assert_int_equal(record(b, child, &a).own.input_tokens, 0);
+	assert_int_equal(record(b, root).total.input_tokens, 36);
+	assert_int_equal(record(b, child).total.input_tokens, 35);
+	assert_int_equal(record(b, child).own.input_tokens, 0);
 	assert_int_equal(b->n_ops, 2 + 4 + 1);
 	assert_int_equal(events_of(b, root), 2);
 	bench_close(b);
@@ -731,17 +718,15 @@ static void planning_again_comes_to_the_same(void **state)
 	struct request *s = creates_named(b, "k", "n");
 	struct request *child = spawns(b, s), *m = says(b, child, "a");
 	struct request *op = says_once(b, s, "x", "b");
-	CLEANUP(arena_done) struct arena a;
 
 	(void)state;
-	arena_init(&a, 0);
 	give_usage(m, 7);
 	b->twice = true;
 	run(b);
 	assert_int_equal(s->ret_created, 1);
 	assert_int_equal(op->ret_replayed, 0);
 	assert_int_equal(op->ret_seq, 3);
-	assert_int_equal(record(b, s, &a).total.input_tokens, 7);
+	assert_int_equal(record(b, s).total.input_tokens, 7);
 	assert_int_equal(events_of(b, child), 2);
 	bench_close(b);
 }
