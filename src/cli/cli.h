@@ -106,6 +106,9 @@ bool val_true(yyjson_val *object, const char *name);
 /* The bytes of a member of an object as JSON text; empty if there is none. */
 struct weft_str raw_member(struct weft_str object, const char *name);
 
+/* Put the session's id in the place of whatever names it. */
+int cli_resolve(struct cli *c, const char **session);
+
 /* Call, and print the answer as one line of JSON or through `text`. */
 int cli_answer(struct cli *c, struct req *q,
 	       void (*text)(struct cli *c, yyjson_val *root));

@@ -154,6 +154,9 @@ static int append_jsonl(struct cli *c)
 	};
 	int r = check_jsonl(c, atomic);
 
+	/* Once for all lines: an id needs no look-up. */
+	if (r == WEFT_OK && j.session)
+		r = cli_resolve(c, &j.session);
 	if (r != WEFT_OK)
 		return r;
 	return atomic ? jsonl_atomic(c, &j) : jsonl_each(c, &j);

@@ -129,31 +129,12 @@ static int print_events(struct cli *c, uint64_t *after)
 	return WEFT_OK;
 }
 
-/* The session's id: its names may move while we follow it. */
-static int find_session(struct cli *c)
-{
-	CLEANUP(req_done) struct req q = { 0 };
-	CLEANUP(answer_done) struct answer a = { 0 };
-	yyjson_val *root;
-	int r;
-
-	req_init(&q, c, "show");
-	req_session(&q, 0);
-	r = req_call(&q, &a);
-	if (r != WEFT_OK)
-		return r;
-	root = answer_parse(c, &a);
-	if (!root)
-		return WEFT_NO_MEMORY;
-	c->line.args[0] = arena_str(&c->arena, val_str(root, "id")).ptr;
-	return c->line.args[0] ? WEFT_OK : arena_error(&c->arena, c->err);
-}
-
 static int run(struct cli *c)
 {
 	uint64_t after = cli_number(c, OPT_AFTER, 0), head;
 	bool follow = cli_has(c, OPT_FOLLOW);
-	int fd = -1, r = find_session(c);
+	/* By its id: its names may move while we follow it. */
+	int fd = -1, r = cli_resolve(c, &c->line.args[0]);
 
 	if (r == WEFT_OK && follow)
 		r = watch_for_end(c, &fd);

@@ -145,6 +145,15 @@ static int submit(struct pump *p, struct slot *s, struct weft_str line)
 			   &s->ticket.error);
 }
 
+/* The library takes an array for several messages; a line is one. */
+static bool is_array(struct weft_str line)
+{
+	while (line.len > 0 && (line.ptr[0] == ' ' || line.ptr[0] == '\t' ||
+				line.ptr[0] == '\r'))
+		line = str_skip(line, 1);
+	return line.len > 0 && line.ptr[0] == '[';
+}
+
 /* Take a line into the ring; false if it must be tried again later. */
 static bool take_line(struct pump *p, const struct line *line)
 {
@@ -156,6 +165,9 @@ static bool take_line(struct pump *p, const struct line *line)
 		r = fail(&s->ticket.error, WEFT_LIMIT,
 			 "a line of %llu bytes is longer than any message",
 			 (unsigned long long)line->too_long);
+	else if (is_array(line->text))
+		r = fail(&s->ticket.error, WEFT_INVALID,
+			 "a message is an object, not array");
 	else
 		r = submit(p, s, line->text);
 	if (r == WEFT_BUSY)

@@ -49,10 +49,17 @@ void cli_debug(const struct cli *c, const char *format, ...)
 static int open_with(struct cli *c, uint32_t flags)
 {
 	struct weft_open_options options;
+	sigset_t all, before;
+	int r;
 
 	weft_open_options_init(&options, sizeof(options));
 	options.flags = flags;
-	return weft_open(c->url, &options, &c->store, c->err);
+	/* Signals are for this thread, not for those that begin here. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = weft_open(c->url, &options, &c->store, c->err);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
 }
 
 int cli_open(struct cli *c)

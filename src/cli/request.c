@@ -220,6 +220,25 @@ struct weft_str raw_member(struct weft_str object, const char *name)
 	return STR("");
 }
 
+int cli_resolve(struct cli *c, const char **session)
+{
+	CLEANUP(req_done) struct req q = { 0 };
+	CLEANUP(answer_done) struct answer a = { 0 };
+	yyjson_val *root;
+	int r;
+
+	req_init(&q, c, "show");
+	req_text(&q, "session", "SESSION", *session);
+	r = req_call(&q, &a);
+	if (r != WEFT_OK)
+		return r;
+	root = answer_parse(c, &a);
+	if (!root)
+		return WEFT_NO_MEMORY;
+	*session = arena_str(&c->arena, val_str(root, "id")).ptr;
+	return *session ? WEFT_OK : arena_error(&c->arena, c->err);
+}
+
 int cli_answer(struct cli *c, struct req *q,
 	       void (*text)(struct cli *c, yyjson_val *root))
 {

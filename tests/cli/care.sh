@@ -1,0 +1,60 @@
+#!/bin/bash
+# verify, repair, reindex, stats: looking after a store.
+. "$(dirname "$0")/lib.sh"
+
+one=$(weft new --key one)
+two=$(weft new --key two)
+for i in 1 2 3; do
+	weft append one "message $i" >/dev/null
+	weft append two "message $i" >/dev/null
+done
+
+same '{"ok": true, "sessions": 2, "events": 8, "damaged": []}' \
+	"$(weft verify --json | json '{k: d[k] for k in "ok sessions events damaged".split()}')"
+like '2 sessions, 8 events, * bytes: ok' "$(weft verify)"
+
+s=$(weft stats --json)
+same '[2, 2, 0, 0, 0, 8, 6]' "$(json '[d[k] for k in
+	"sessions primary subagents books deleted events messages".split()]' <<<"$s")"
+same true "$(json 'd["bytes"] > 500 and d["health"]["writable"]' <<<"$s")"
+like $'sessions      2\n*health        writable' "$(weft stats)"
+
+# The index can be made again, and nothing is different.
+before=$(weft list --json --kind all)
+same true "$(weft reindex --json | json 'd["ok"]')"
+same "$before" "$(weft list --json --kind all)"
+
+# Damage is found, reported and mended; good lines stay.
+file=$(weft show --json one | json 'd["path"]')
+sed -i '4s/.*/{"seq":3,rubbish/' "$file"
+status=0
+weft verify --json >"$dir/out" 2>"$dir/err" || status=$?
+same 6 "$status"
+same '' "$(cat "$dir/err")"
+same "[false, \"$one\", 4]" "$(json '[d["ok"], d["damaged"][0]["session"], d["damaged"][0]["line"]]' <"$dir/out")"
+same true "$(json '"sessions/" in d["damaged"][0]["file"] and len(d["damaged"][0]["reason"]) > 5 and d["damaged"][0]["offset"] > 0' <"$dir/out")"
+status=0
+weft verify >"$dir/out" || status=$?
+same 6 "$status"
+like "*$one.jsonl:4: offset *: *not ok" "$(cat "$dir/out")"
+
+# It is left out, said so, and hides nothing else.
+weft history one >"$dir/out" 2>"$dir/err"
+same '["message 1", "message 3"]' "$(jsonl '[m["parts"][0]["text"] for m in d]' <"$dir/out")"
+like "weft: 1 damaged events left out; 'weft verify' says where" "$(cat "$dir/err")"
+refused 6 corrupt 'event 3 is damaged; *' message --session one 3
+same '[1, 2, 3, 4]' "$(weft tail one | jsonl '[e["seq"] for e in d]')"
+same damaged "$(weft tail one | jsonl 'd[2]["type"]')"
+weft append one 'message 4' >/dev/null
+same 5 "$(head_of one)"
+
+same true "$(weft repair --json | json 'd["ok"] and d["changed"] > 0')"
+weft verify >/dev/null
+same '["message 1", "message 3", "message 4"]' \
+	"$(weft history one | jsonl '[m["parts"][0]["text"] for m in d]')"
+[ -n "$(find "$dir/store/damaged" -type f)" ] || fail 'the damaged bytes are gone'
+weft repair >/dev/null
+weft verify >/dev/null
+same '["message 1", "message 2", "message 3"]' \
+	"$(weft history two | jsonl '[m["parts"][0]["text"] for m in d]')"
+refused 2 usage "verify: '$two' is too much; *" verify "$two"
