@@ -351,8 +351,8 @@ static void *read_along(void *ctx)
 
 	arena_init(&a, 0);
 	while (!atomic_load(&s->done)) {
-		struct catalog_meta meta;
-		struct catalog_row row;
+		struct catalog_meta meta = { .applied = 0 };
+		struct catalog_row row = { .lsn = 0 };
 
 		arena_reset(&a);
 		if (catalog_get_meta(s->c, &meta, NULL) != WEFT_OK ||

@@ -324,7 +324,7 @@ enum schema_state { SCHEMA_OURS, SCHEMA_NONE, SCHEMA_OTHER };
 static int look_at_schema(struct conn *k, int version, enum schema_state *ret,
 			  struct weft_error *err)
 {
-	int application, found, objects;
+	int application = 0, found = 0, objects = 0;
 	int r;
 
 	r = ask(k, "PRAGMA application_id", &application, err);
@@ -418,9 +418,9 @@ static int check_same_file(struct catalog *c, struct weft_error *err)
 
 	if (r == 0)
 		r = fs_stat(c->fs, c->path, &named);
-	if (r < 0 && r != -ENOENT)
+	if (r != 0 && r != -ENOENT)
 		return fail_errno(err, r, "catalog.db");
-	if (r < 0 || held.dev != named.dev || held.ino != named.ino)
+	if (r != 0 || held.dev != named.dev || held.ino != named.ino)
 		return fail(err, WEFT_BUSY, "catalog.db is being replaced");
 	return WEFT_OK;
 }

@@ -38,12 +38,9 @@ struct sums {
 /* The file is the one below, with our methods: these lead back to us. */
 static struct sums *sums_of(sqlite3_file *f)
 {
-	const char *methods = (const char *)f->pMethods;
-	struct sums *s;
+	uintptr_t methods = (uintptr_t)f->pMethods;
 
-	methods -= offsetof(struct sums, methods);
-	memcpy(&s, &methods, sizeof(s));
-	return s;
+	return (struct sums *)(methods - offsetof(struct sums, methods));
 }
 
 static bool is_page(int n, sqlite3_int64 at)
