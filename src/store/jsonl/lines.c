@@ -4,8 +4,10 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "model/event.h"
 
-#define FIRST_ROOM KIB(256)
+#define FIRST_ROOM     KIB(256)
+#define FILE_LINE_ROOM 512
 
 void line_reader_init(struct line_reader *l, struct file *f, uint64_t from,
 		      uint64_t end)
@@ -86,5 +88,21 @@ int line_reader_next(struct line_reader *l, struct line *ret)
 		.torn = true,
 	};
 	l->pos = l->len;
+	return 1;
+}
+
+int file_line_of(struct file *f, struct file_line *ret, uint64_t *ret_bytes)
+{
+	char bytes[FILE_LINE_ROOM];
+	ssize_t n = file_read(f, bytes, sizeof(bytes), 0);
+	char *nl = n > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
+	struct weft_str line = { bytes, nl ? (size_t)(nl - bytes) : 0 };
+
+	*ret_bytes = 0;
+	if (n < 0)
+		return (int)n;
+	if (!nl || !file_line_read(line, ret))
+		return 0;
+	*ret_bytes = line.len + 1;
 	return 1;
 }

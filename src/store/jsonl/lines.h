@@ -24,4 +24,12 @@ void line_reader_done(struct line_reader *l); /* also for CLEANUP */
 /* 1 and a line, 0 at the end, or a negative errno. */
 int line_reader_next(struct line_reader *l, struct line *ret);
 
+struct file_line;
+
+/*
+ * The file line, and how many bytes it takes with its newline: 1, or 0 if the
+ * file does not begin with one, or a negative errno.
+ */
+int file_line_of(struct file *f, struct file_line *ret, uint64_t *ret_bytes);
+
 #endif

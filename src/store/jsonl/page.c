@@ -11,6 +11,7 @@
 #include "model/event.h"
 #include "store/jsonl/index.h"
 #include "store/jsonl/jsonl.h"
+#include "store/jsonl/lines.h"
 
 #define PIECE_BYTES KIB(64)
 #define PAGE_BYTES  MIB(16)
@@ -181,21 +182,12 @@ static int take_piece(struct reading *g, struct weft_str piece, uint64_t at,
 /* Where the line behind the file line begins. */
 static int first_line(struct reading *g, uint64_t *ret)
 {
-	char bytes[512];
-	ssize_t n = file_read(g->src->file->f, bytes, sizeof(bytes), 0);
 	struct file_line head;
-	char *nl;
+	int r = file_line_of(g->src->file->f, &head, ret);
 
-	if (n < 0)
-		return fail_errno(g->err, (int)-n, "read a session's file");
-	nl = memchr(bytes, '\n', (size_t)n);
-	*ret = 0;
-	if (nl &&
-	    file_line_read((struct weft_str){ bytes, (size_t)(nl - bytes) },
-			   &head))
-		*ret = (uint64_t)(nl - bytes) + 1;
 	g->begin = *ret;
-	return WEFT_OK;
+	return r < 0 ? fail_errno(g->err, -r, "read a session's file") :
+		       WEFT_OK;
 }
 
 /*

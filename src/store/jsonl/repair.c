@@ -14,6 +14,7 @@
 #include "model/body.h"
 #include "model/event.h"
 #include "store/jsonl/index.h"
+#include "store/jsonl/lines.h"
 #include "store/jsonl/verify.h"
 
 struct repair {
@@ -308,16 +309,10 @@ struct walk {
 
 static uint64_t gen_of(struct file *f)
 {
-	char bytes[512];
-	ssize_t n = file_read(f, bytes, sizeof(bytes), 0);
-	char *nl = n > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
 	struct file_line head;
+	uint64_t bytes;
 
-	return nl && file_line_read(
-			     (struct weft_str){ bytes, (size_t)(nl - bytes) },
-			     &head) ?
-		       head.gen :
-		       1;
+	return file_line_of(f, &head, &bytes) == 1 ? head.gen : 1;
 }
 
 static int each_session(void *ctx, const struct weft_id *id)

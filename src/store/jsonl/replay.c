@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "model/event.h"
 #include "store/jsonl/jsonl.h"
+#include "store/jsonl/lines.h"
 
 /* ---- replay ---- */
 
@@ -61,20 +62,6 @@ static int open_for_replay(struct jsonl *js, const struct frame_record *r,
 		status = file_open(js->fs, path, FILE_WRITE | FILE_CREATE, ret);
 	}
 	return status < 0 ? fail_errno(err, -status, "open %s", path) : WEFT_OK;
-}
-
-static uint64_t gen_of(struct file *f, uint64_t otherwise)
-{
-	char bytes[512];
-	ssize_t n = file_read(f, bytes, sizeof(bytes), 0);
-	char *nl = n > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
-	struct file_line head;
-
-	if (!nl ||
-	    !file_line_read((struct weft_str){ bytes, (size_t)(nl - bytes) },
-			    &head))
-		return otherwise;
-	return head.gen;
 }
 
 /* Is there a whole, readable line in `there` that is not the one in `ours`? */
@@ -145,14 +132,16 @@ int replay_into(struct file *f, const struct frame_record *r,
 		struct weft_error *err)
 {
 	CLEANUP(mem_cleanup) char *there = NULL;
+	struct file_line head;
 	struct file_stat st;
+	uint64_t bytes;
 	ssize_t n;
 	int status = file_stat(f, &st);
 
 	if (status < 0)
 		return fail_errno(err, -status, "look at a session's file");
 	/* Rewritten since: what is there was kept on purpose. */
-	if (r->gen < gen_of(f, r->gen))
+	if (file_line_of(f, &head, &bytes) == 1 && r->gen < head.gen)
 		return WEFT_OK;
 	there = mem_alloc(r->bytes.len + 1);
 	if (!there)
