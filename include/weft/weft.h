@@ -48,6 +48,9 @@ WEFT_API const char *weft_version(void);
 #define WEFT_OPEN_READ_ONLY 1u
 #define WEFT_OPEN_NO_CREATE 2u /* an error if there is no store yet */
 #define WEFT_OPEN_SINGLE    4u /* keep everybody else out */
+/* Mend what keeps a store from being opened; implies NO_CREATE and SINGLE.
+ * The rest is mended by the method "repair". */
+#define WEFT_OPEN_REPAIR 8u
 
 struct weft_open_options {
 	size_t size;

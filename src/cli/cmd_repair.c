@@ -29,6 +29,6 @@ const struct command cmd_repair = {
 	.about = "Leaves a store that weft verify calls clean. No line that "
 		 "can be read "
 		 "is lost, and the bytes of those that cannot are kept aside.",
-	.store = STORE_USE_WRITE,
+	.store = STORE_USE_REPAIR,
 	.run = run,
 };

@@ -73,6 +73,11 @@ int cli_open(struct cli *c)
 	if (r != WEFT_OK)
 		return r;
 	r = open_with(c, use == STORE_USE_CREATE ? 0 : WEFT_OPEN_NO_CREATE);
+	/* A store that opens may be mended while others use it. */
+	if (r == WEFT_CORRUPT && use == STORE_USE_REPAIR) {
+		cli_debug(c, "%s; mending that first", c->err->message);
+		r = open_with(c, WEFT_OPEN_REPAIR);
+	}
 	/* Whoever only reads needs no right to write. */
 	if (r == WEFT_READ_ONLY && use == STORE_USE_READ) {
 		cli_debug(c, "%s; opening it for reading only",

@@ -38,8 +38,9 @@ struct arg {
 enum store_use {
 	STORE_USE_NONE,
 	STORE_USE_READ,
-	STORE_USE_WRITE, /* one that is there */
-	STORE_USE_CREATE /* and makes it if there is none */
+	STORE_USE_WRITE,  /* one that is there */
+	STORE_USE_REPAIR, /* also if it cannot be opened */
+	STORE_USE_CREATE  /* and makes it if there is none */
 };
 
 struct cli;

@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -324,6 +325,8 @@ pid_t start_child(void (*body)(void *ctx), void *ctx)
 	must(pid >= 0);
 	if (pid > 0)
 		return pid;
+	/* A test that fails leaves nobody behind. */
+	must(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 	body(ctx);
 	(void)fflush(NULL);
 	_exit(0);

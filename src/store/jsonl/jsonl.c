@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/jsonl/blob.h"
+#include "store/jsonl/verify.h"
 
 #define FRAME_BYTES_MAX MIB(17) /* the largest message, and some */
 
@@ -95,7 +96,8 @@ static struct jsonl *js_new(const struct store_open *o)
 	js->process = process_generation();
 	js->read_only = (o->flags & STORE_READ_ONLY) != 0;
 	js->by_hand = (o->flags & STORE_BY_HAND) != 0;
-	js->single = (o->flags & STORE_SINGLE) != 0;
+	js->unchecked = (o->flags & STORE_UNCHECKED) != 0;
+	js->single = js->unchecked || (o->flags & STORE_SINGLE) != 0;
 	js->boot = read_boot(js->fs);
 	js->files_max = half_of_descriptors();
 	buf_init(&js->frame, FRAME_BYTES_MAX);
@@ -182,13 +184,28 @@ static int join(struct jsonl *js, struct weft_error *err)
 	return r;
 }
 
+/* Before anything is believed; nobody else may have it open. */
+static int mend_first(struct jsonl *js, struct weft_error *err)
+{
+	int r = wal_try_lock(&js->wal, WAL_OPEN, false, err);
+
+	if (r == WEFT_BUSY)
+		return fail(err, WEFT_BUSY,
+			    "%s is in use: close all programs that use it "
+			    "before it is repaired",
+			    js->dir);
+	return r == WEFT_OK ? repair_log(js, err) : r;
+}
+
 /* Everything that must be done while nobody else opens or writes. */
 static int open_locked(struct jsonl *js, bool create, struct weft_error *err)
 {
 	bool exists = false;
 	int r = layout_check(js, create, &exists, err);
 
-	if (r == WEFT_OK && !exists)
+	if (r == WEFT_OK && js->unchecked)
+		r = mend_first(js, err);
+	else if (r == WEFT_OK && !exists)
 		r = layout_create(js, js->store.limits.segment_bytes, err);
 	if (r == WEFT_OK)
 		r = load(js, err);

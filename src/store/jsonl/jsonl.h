@@ -99,6 +99,7 @@ struct jsonl {
 	char *dir;
 	uint64_t process; /* that opened it */
 	bool read_only, by_hand, single;
+	bool unchecked; /* opened to be mended */
 	bool is_frozen; /* read-only, and nobody can write to it */
 	struct weft_id id;
 	uint64_t boot;
@@ -168,6 +169,8 @@ int layout_check(struct jsonl *js, bool create, bool *ret_exists,
 int layout_create(struct jsonl *js, uint64_t segment_bytes,
 		  struct weft_error *err);
 int layout_read_format(struct jsonl *js, struct weft_error *err);
+int layout_write_format(struct jsonl *js, struct weft_error *err);
+int layout_make_dirs(struct jsonl *js, struct weft_error *err);
 
 /* ---- gate.c ---- */
 
@@ -352,6 +355,7 @@ int recover_in_memory(struct jsonl *js, struct weft_error *err);
 /* Open the catalogue; an unusable one is replaced by an empty one. */
 int open_catalog(struct jsonl *js, struct weft_error *err);
 bool catalog_is_complete(struct jsonl *js);
+int remove_catalog(struct jsonl *js, struct weft_error *err);
 /* Somebody has removed the file under us: open a new one. */
 int reopen_catalog(struct jsonl *js, struct weft_error *err);
 /* Derive everything again.  Needs checkpoint_lock. */

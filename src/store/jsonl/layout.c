@@ -169,20 +169,26 @@ static int first_strange_name(void *ctx, const char *name)
 	return first_name(ctx, name);
 }
 
-/* A directory with other things in it is not turned into a store, nor is a
- * store that has lost its weft.json begun anew. */
-static int check_empty(struct jsonl *js, struct weft_error *err)
+/* A store that has lost its weft.json is not begun anew. */
+static int check_lost(struct jsonl *js, struct weft_error *err)
 {
 	char name[64] = "", path[PATH_BYTES];
 	int r = path_join(path, js->dir, "sessions", err);
 
-	if (r < 0)
+	if (r < 0 || fs_list(js->fs, path, first_name, name) <= 0)
 		return r;
-	if (fs_list(js->fs, path, first_name, name) > 0)
-		return fail(err, WEFT_CORRUPT,
-			    "%s has lost its weft.json: run 'weft repair'",
-			    js->dir);
-	r = fs_list(js->fs, js->dir, first_strange_name, name);
+	if (js->unchecked)
+		return WEFT_OK;
+	return fail(err, WEFT_CORRUPT,
+		    "%s has lost its weft.json: run 'weft repair'", js->dir);
+}
+
+/* A directory with other things in it is not turned into a store. */
+static int check_empty(struct jsonl *js, struct weft_error *err)
+{
+	char name[64] = "";
+	int r = fs_list(js->fs, js->dir, first_strange_name, name);
+
 	if (r < 0)
 		return fail_errno(err, -r, "list %s", js->dir);
 	if (r > 0)
@@ -283,13 +289,16 @@ int layout_check(struct jsonl *js, bool create, bool *ret_exists,
 		return WEFT_OK;
 	if (r != -ENOENT)
 		return fail_errno(err, -r, "look at %s", path);
+	r = check_lost(js, err);
+	if (r < 0 || js->unchecked)
+		return r;
 	if (!create)
 		return fail(err, WEFT_NOT_FOUND, "there is no store at %s",
 			    js->dir);
 	return check_empty(js, err);
 }
 
-static int write_format(struct jsonl *js, struct weft_error *err)
+int layout_write_format(struct jsonl *js, struct weft_error *err)
 {
 	char path[PATH_BYTES], text[128], id[WEFT_ID_CHARS + 1];
 	int r = path_join(path, js->dir, "weft.json", err);
@@ -333,17 +342,27 @@ static int sync_upwards(struct jsonl *js, struct weft_error *err)
 	}
 }
 
-int layout_create(struct jsonl *js, uint64_t segment_bytes,
-		  struct weft_error *err)
+int layout_make_dirs(struct jsonl *js, struct weft_error *err)
 {
 	char path[PATH_BYTES];
-	int r = id_new(clock_now_ms(js->clock), &js->id, err);
+	int r = WEFT_OK;
 
 	for (size_t i = 0; i < ARRAY_LEN(parts) && r == WEFT_OK; i++) {
 		r = path_join(path, js->dir, parts[i], err);
 		if (r == WEFT_OK)
 			r = make_dir(js, path, err);
 	}
+	return r;
+}
+
+int layout_create(struct jsonl *js, uint64_t segment_bytes,
+		  struct weft_error *err)
+{
+	char path[PATH_BYTES];
+	int r = id_new(clock_now_ms(js->clock), &js->id, err);
+
+	if (r == WEFT_OK)
+		r = layout_make_dirs(js, err);
 	if (r == WEFT_OK)
 		r = path_join(path, js->dir, "wal", err);
 	if (r == WEFT_OK)
@@ -351,7 +370,7 @@ int layout_create(struct jsonl *js, uint64_t segment_bytes,
 	if (r == WEFT_OK)
 		r = sync_upwards(js, err);
 	/* weft.json comes last: a store that has one is complete. */
-	return r == WEFT_OK ? write_format(js, err) : r;
+	return r == WEFT_OK ? layout_write_format(js, err) : r;
 }
 
 static int check_needs(struct jsonl *js, yyjson_val *needs,
@@ -391,7 +410,8 @@ int layout_read_format(struct jsonl *js, struct weft_error *err)
 	    !id_parse(json_str(yyjson_obj_get(root, "store")), &js->id))
 		return fail(err, WEFT_CORRUPT,
 			    "%s is damaged: it should say "
-			    "{\"weft\":1,\"store\":\"ID\",...}",
+			    "{\"weft\":1,\"store\":\"ID\",...}; run 'weft "
+			    "repair'",
 			    path);
 	if (yyjson_get_uint(version) > EVENT_FORMAT)
 		return fail(err, WEFT_IO,

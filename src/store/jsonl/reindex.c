@@ -26,7 +26,7 @@ static int catalog_path(const struct jsonl *js, const char *suffix,
 	return path_join(out, js->dir, name, err);
 }
 
-static int remove_catalog(struct jsonl *js, struct weft_error *err)
+int remove_catalog(struct jsonl *js, struct weft_error *err)
 {
 	char path[PATH_BYTES];
 	int r = catalog_path(js, "-journal", path, err);

@@ -204,6 +204,10 @@ int wal_install(struct wal *w, const struct wal_control *c,
 			/* A read-only opener makes do without. */
 			if (r == -ENOENT && w->read_only)
 				r = WEFT_OK;
+			else if (r == -ENOENT)
+				r = fail(err, WEFT_CORRUPT,
+					 "%s is missing: run 'weft repair'",
+					 path.s);
 			else if (r < 0)
 				r = fail_errno(err, -r, "open %s", path.s);
 		}
@@ -353,9 +357,15 @@ int wal_load(struct wal *w, struct weft_error *err)
 {
 	unsigned flags = w->read_only ? FILE_READ : FILE_WRITE | FILE_CREATE;
 	struct wal_control c;
+	struct weft_error e = { 0 };
 	int r = open_file(w, "control", w->read_only ? FILE_READ : FILE_WRITE,
-			  &w->control_file, err);
+			  &w->control_file, &e);
 
+	if (r < 0 && e.os_error == ENOENT)
+		return fail(err, WEFT_CORRUPT,
+			    "%s/control is missing: run 'weft repair'", w->dir);
+	if (r < 0 && err)
+		*err = e;
 	if (r == WEFT_OK)
 		r = open_file(w, "state", flags, &w->state_file,
 			      w->read_only ? NULL : err);
@@ -365,6 +375,49 @@ int wal_load(struct wal *w, struct weft_error *err)
 	if (r == WEFT_OK)
 		r = read_control(w, UINT64_MAX, &c, err);
 	return r == WEFT_OK ? wal_install(w, &c, err) : r;
+}
+
+static int mend_segments(struct wal *w, const struct wal_control *c,
+			 struct weft_error *err)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		CLEANUP(file_cleanup) struct file *f = NULL;
+		struct wal_path path;
+		int r = segment_path(w, c->seg[i].file, &path, err);
+
+		if (r < 0)
+			return r;
+		r = file_open(w->fs, path.s,
+			      FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, &f);
+		if (r == 0)
+			r = write_zeros(f, c->seg[i].size);
+		if (r < 0 && r != -EEXIST)
+			return fail_errno(err, -r, "make log segment %s",
+					  path.s);
+	}
+	return sync_dir(w, err);
+}
+
+int wal_mend(struct wal *w, struct weft_id *ret_store, struct weft_error *err)
+{
+	struct weft_error bad;
+	struct wal_control c;
+	int r = open_file(w, "control", FILE_WRITE, &w->control_file, &bad);
+
+	if (r == WEFT_OK)
+		r = read_control(w, UINT64_MAX, &c, &bad);
+	file_close(w->control_file);
+	w->control_file = NULL;
+	if (r == WEFT_CORRUPT || (r < 0 && bad.os_error == ENOENT))
+		return 0;
+	if (r < 0) {
+		if (err)
+			*err = bad;
+		return r;
+	}
+	*ret_store = c.store;
+	r = mend_segments(w, &c, err);
+	return r < 0 ? r : 1;
 }
 
 void wal_close(struct wal *w)

@@ -86,6 +86,9 @@ int wal_create(struct fs *fs, const char *dir, const struct weft_id *store,
 int wal_open(struct wal *w, struct fs *fs, const char *dir, bool read_only,
 	     struct weft_error *err);
 int wal_load(struct wal *w, struct weft_error *err);
+/* Before loading: 1 if control can be read, whose store it is, and segments
+ * that were missing are there again, empty; 0 if it cannot be read. */
+int wal_mend(struct wal *w, struct weft_id *ret_store, struct weft_error *err);
 void wal_close(struct wal *w);
 
 /* Lock without waiting: WEFT_BUSY if somebody is in the way. */
