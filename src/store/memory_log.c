@@ -211,8 +211,8 @@ int memory_log_read(const struct memory *m, const struct event_range *r,
 	if (!log)
 		log = &empty;
 	from = first_at(log, r->first);
-	to = r->last == UINT64_MAX ? log->n : first_at(log, r->last + 1);
-	/* A range that is gone may reach over the end. */
+	/* What lies at the end, or reaches over it because it is gone. */
+	to = first_at(log, r->last);
 	if (to < log->n && log->v[to].seq <= r->last)
 		to++;
 	if (r->first > r->last)

@@ -198,10 +198,21 @@ static void hidden_events_are_listed_rising(void **state)
 	assert_string_equal(hidden(f, &b, 1, UINT64_MAX), "");
 }
 
+static void look_at_marks(struct draft *d, struct store_view *v, void *ctx)
+{
+	uint32_t first = 9, second = 9;
+
+	assert_ok(d->f, v->ops->is_hidden(v, ctx, 2, &first, &d->f->err));
+	assert_ok(d->f, v->ops->is_hidden(v, ctx, 3, &second, &d->f->err));
+	assert_int_equal(first, 0);
+	assert_true(second != 0);
+}
+
 static void what_was_hidden_can_be_shown_again(void **state)
 {
 	struct fixture *f = *state;
 	struct weft_id s = begin(f);
+	struct draft *d = draft_new(f);
 
 	say(f, &s, "a");
 	say(f, &s, "b");
@@ -209,6 +220,8 @@ static void what_was_hidden_can_be_shown_again(void **state)
 	hide(f, &s, 3, true);
 	hide(f, &s, 2, false);
 	assert_string_equal(hidden(f, &s, 1, UINT64_MAX), "3");
+	draft_look(d, look_at_marks, &s);
+	must_write(d);
 	hide(f, &s, 2, true);
 	assert_string_equal(hidden(f, &s, 1, UINT64_MAX), "2 3");
 	/* The event itself is as it was. */

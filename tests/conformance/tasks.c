@@ -14,12 +14,15 @@ static void fill(struct fixture *f)
 						     .kind = KIND_SUBAGENT,
 						     .parent = a,
 						     .root = a });
-	struct weft_id c = begin(f);
+	struct weft_id c = begin(f), below;
 	struct draft *d = draft_new(f);
 	struct blob_ref blob;
 
 	assert_ok(f, f->store->ops->put_blob(f->store, STR("blob"), &blob,
 					     &f->err));
+	below = begin_with(f, &(struct session_rec){ .kind = KIND_SUBAGENT,
+						     .parent = b,
+						     .root = a });
 	for (int i = 0; i < 20; i++) {
 		say_op(f, &a, "in a", i == 7 ? "seven" : "");
 		say(f, &c, "in c");
@@ -27,7 +30,7 @@ static void fill(struct fixture *f)
 	name(f, &a, "moving", 1);
 	draft_name(d, &a, "moving", 2, true);
 	draft_name(d, &b, "moving", 3, false);
-	(void)draft_event(d, &b, EVENT_MESSAGE,
+	(void)draft_event(d, &below, EVENT_MESSAGE,
 			  "\"role\":\"assistant\",\"parts\":[{\"type\":"
 			  "\"text\",\"text\":\"x\"}],\"usage\":{"
 			  "\"input_tokens\":11,\"output_tokens\":5}");
@@ -61,8 +64,8 @@ static void verify_finds_nothing_wrong(void **state)
 	fill(f);
 	report = run(f, TASK_VERIFY);
 	assert_int_equal(report.n_problems, 0);
-	assert_int_equal(report.sessions, 3);
-	assert_int_equal(report.events, 3 + 40 + 1 + 7 + 1);
+	assert_int_equal(report.sessions, 4);
+	assert_int_equal(report.events, 4 + 40 + 1 + 7 + 1);
 	assert_int_equal(report.blobs, 1);
 	assert_true(report.bytes > 1000);
 	assert_int_equal(report.changed, 0);
@@ -95,7 +98,7 @@ static void reindexing_gives_the_same_again(void **state)
 
 	fill(f);
 	before = dump(f, f->store);
-	assert_int_equal(run(f, TASK_REINDEX).events, 52);
+	assert_int_equal(run(f, TASK_REINDEX).events, 53);
 	assert_string_equal(dump(f, f->store), before);
 	/* And goes on from there. */
 	s = find_name(f, "key a")->session;

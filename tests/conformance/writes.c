@@ -1,5 +1,6 @@
 /* writes.c - writes: all or nothing, on a fresh view; operation ids. */
 #include "base/id.h"
+#include "base/mem.h"
 #include "conformance/conformance.h"
 
 /* ---- all or nothing ---- */
@@ -116,6 +117,53 @@ static void a_plan_without_operations_writes_nothing(void **state)
 	assert_int_equal(d->planned, 1);
 	assert_string_equal(dump(f, f->store), before);
 	assert_int_equal(head(f, &a), 1);
+}
+
+/* Let the n-th allocation of a write fail; what the write said. */
+static int write_without_memory(struct fixture *f, int64_t n)
+{
+	struct weft_id a = begin(f);
+	const char *before;
+	struct draft *d;
+	int r;
+
+	say(f, &a, "there");
+	before = dump(f, f->store);
+	d = change_everything(f, &a);
+	mem_fault(n, 1);
+	r = draft_write(d);
+	mem_fault(-1, 0);
+	if (r == WEFT_UNKNOWN || r == WEFT_IO) {
+		/* It has stopped; only reopening tells. */
+		(void)store_close(f->store, NULL);
+		assert_ok(f, open_again(f, NULL, 0, &f->store));
+	}
+	if (r == WEFT_OK || (r == WEFT_UNKNOWN && head(f, &a) > 2)) {
+		assert_int_equal(find_name(f, "fresh")->ver, 1);
+		assert_int_equal(find_name(f, "never")->ver, 1);
+		expect_texts(f, &a, "session there never name redact");
+	} else {
+		expect_nothing_changed(f, &a, before);
+	}
+	return r;
+}
+
+static void without_memory_a_write_is_whole_or_nothing(void **state)
+{
+	int r = WEFT_NO_MEMORY;
+
+	(void)state;
+	/* One allocation after the other fails, until none does. */
+	for (int64_t n = 0; r != WEFT_OK || mem_faults_hit() > 0; n++) {
+		void *inner;
+
+		assert_true(n < 10000);
+		assert_int_equal(fixture_setup(&inner), 0);
+		r = write_without_memory(inner, n);
+		assert_true(r == WEFT_OK || r == WEFT_NO_MEMORY ||
+			    r == WEFT_UNKNOWN || r == WEFT_IO);
+		assert_int_equal(fixture_teardown(&inner), 0);
+	}
 }
 
 /* ---- the view ---- */
@@ -484,6 +532,7 @@ static const struct CMUnitTest tests[] = {
 	STORE_TEST(a_plan_that_fails_changes_nothing),
 	STORE_TEST(a_missing_blob_refuses_the_whole_write),
 	STORE_TEST(a_plan_without_operations_writes_nothing),
+	STORE_TEST(without_memory_a_write_is_whole_or_nothing),
 	STORE_TEST(a_plan_sees_the_record_as_it_is_now),
 	STORE_TEST(a_plan_is_told_what_is_not_there),
 	STORE_TEST(a_plan_sees_names_as_they_are_now),
