@@ -99,8 +99,8 @@ static inline int call_raw_request(struct lab *lab, struct weft_str request)
 }
 
 /* A request as printf would write it, with ' for ". */
-static inline struct weft_str request_of(char *to, size_t room,
-					 const char *format, va_list args)
+static inline __attribute__((format(printf, 3, 0))) struct weft_str request_of(
+	char *to, size_t room, const char *format, va_list args)
 {
 	int n = vsnprintf(to, room, format, args);
 

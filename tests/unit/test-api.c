@@ -593,8 +593,8 @@ static void fails_clearly_without_memory(void **state)
 		"{'method':'list','query':'x'}",
 		"{'method':'history','session':'k','last':2}",
 		"{'method':'new','slug':'s','metadata':{'a':1}}",
-		"{'method':'append','session':'k','message':{'role':'user',"
-		"'content':'x'}}",
+		("{'method':'append','session':'k','message':{'role':'user',"
+		 "'content':'x'}}"),
 		"{'method':'redact','session':'k','messages':[2]}",
 		"{'method':'rename','session':'k','slug':'y'}",
 		"{'method':'methods'}",
