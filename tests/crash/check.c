@@ -9,6 +9,7 @@
 #include "store/store.h"
 
 static char problem[600];
+static bool met_error;
 
 static const char *wrong(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
@@ -20,12 +21,20 @@ static const char *wrong(const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(problem, sizeof(problem), format, args);
 	va_end(args);
+	met_error = false;
 	return problem;
 }
 
 static const char *failed(struct lab *l, const char *what, int r)
 {
-	return wrong("%s: %s: %s", what, weft_code_name(r), l->f.err.message);
+	(void)wrong("%s: %s: %s", what, weft_code_name(r), l->f.err.message);
+	met_error = true;
+	return problem;
+}
+
+bool check_met_error(void)
+{
+	return met_error;
 }
 
 /* ---- the truth of a moment ---- */
@@ -140,6 +149,7 @@ static const char *check_session(struct expectation *x, struct store *s,
 	const char *p = read_events(x, s, id, &page);
 	struct session_rec rec;
 	uint64_t last = 0;
+	int r;
 
 	while (!p[0] && (f = next_fact(x, id, &deed, &k))) {
 		bool optional = belongs(x, deed) == OPTIONAL;
@@ -160,8 +170,9 @@ static const char *check_session(struct expectation *x, struct store *s,
 			  (unsigned long long)page.v[i].seq);
 	if (p[0])
 		return p;
-	if (s->ops->get_sessions(s, id, 1, &x->arena, &rec, &x->l->f.err) < 0)
-		return wrong("get_sessions: %s", x->l->f.err.message);
+	r = s->ops->get_sessions(s, id, 1, &x->arena, &rec, &x->l->f.err);
+	if (r < 0)
+		return failed(x->l, "get_sessions", r);
 	return rec.head_seq == last ?
 		       "" :
 		       wrong("the record's head is %llu, not %llu",

@@ -90,6 +90,8 @@ static void fourth_chapter(struct lab *l, struct weft_id s[4])
 	lab_ok(l, lab_open(l, A));
 	lab_ok(l, lab_say_one(l, A, &s[0], 100));
 	lab_ok(l, lab_task(l, A, TASK_REINDEX));
+	lab_ok(l, lab_task(l, A, TASK_CHECKPOINT));
+	lab_ok(l, lab_say_one(l, A, &s[0], 100));
 	lab_path(l, &s[1], path);
 	text = simdisk_read(l->disk, path, &n);
 	assert_non_null(text);

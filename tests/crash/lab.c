@@ -85,8 +85,15 @@ unsigned rounds(unsigned normal)
 	return normal * (unsigned)(scale ? scale : 1);
 }
 
+static void arm(struct lab *l, bool on)
+{
+	if (l->arm)
+		l->arm(l->arm_ctx, on);
+}
+
 static void stepped(struct lab *l)
 {
+	arm(l, false);
 	if (l->after)
 		l->after(l->after_ctx);
 }
@@ -108,6 +115,7 @@ int lab_open(struct lab *l, unsigned process)
 	o.fs = l->fs[process];
 	assert_null(l->store[process]);
 	lab_ok(l, store_limits_fill(&o.limits, &l->f.err));
+	arm(l, true);
 	r = store_jsonl.open(&o, &l->store[process], &l->f.err);
 	stepped(l);
 	return r;
@@ -119,6 +127,7 @@ int lab_close(struct lab *l, unsigned process)
 	int r;
 
 	l->store[process] = NULL;
+	arm(l, true);
 	r = store_close(s, &l->f.err);
 	stepped(l);
 	return r;
@@ -128,8 +137,10 @@ int lab_task(struct lab *l, unsigned process, enum store_task task)
 {
 	struct store_report report = { .arena = &l->f.arena };
 	struct store *s = l->store[process];
-	int r = s->ops->maintain(s, task, &report, &l->f.err);
+	int r;
 
+	arm(l, true);
+	r = s->ops->maintain(s, task, &report, &l->f.err);
 	stepped(l);
 	return r;
 }
@@ -171,6 +182,7 @@ int lab_blob(struct lab *l, unsigned process, const char *text)
 	int r;
 
 	d->is_blob = true;
+	arm(l, true);
 	r = s->ops->put_blob(s, str_of(text), &d->blob, &l->f.err);
 	answered(l, process, r);
 	stepped(l);
@@ -345,6 +357,7 @@ int lab_commit(struct lab *l)
 
 	if (l->grouped)
 		count_group(l->draft);
+	arm(l, true);
 	r = draft_write_to(l->draft, l->store[l->process]);
 	answered(l, l->process, r);
 	stepped(l);

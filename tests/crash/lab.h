@@ -65,6 +65,9 @@ struct lab {
 	/* Called after every step, if set. */
 	void (*after)(void *ctx);
 	void *after_ctx;
+	/* Called before and after the store is, if set. */
+	void (*arm)(void *ctx, bool on);
+	void *arm_ctx;
 };
 
 struct lab *lab_new(void);
@@ -135,6 +138,9 @@ const char *check_disk(struct lab *l, struct simdisk *d, struct moment at,
 /* The same for what a power cut would leave now, without all that is pending
  * and with some of it. */
 const char *check_cuts(struct lab *l, uint64_t seed);
+
+/* Was what was wrong an error that a call returned? */
+bool check_met_error(void);
 
 /* Everything a store answers with, as one number; 0 and *problem, or not. */
 uint64_t digest(struct lab *l, struct store *s, const char **problem);

@@ -319,8 +319,15 @@ int follow_frame(struct jsonl *js, const struct frame *f,
 			continue;
 		if (r < 0)
 			return r;
-		if (is_known(js, l, f->end))
+		if (is_known(js, l, f->end)) {
+			/* What it says is known; its file must be synced all
+			 * the same, before the log forgets it. */
+			(void)pthread_mutex_lock(&js->mutex);
+			live_mark_dirty(js, l);
+			l->created = l->created || rec.offset == 0;
+			(void)pthread_mutex_unlock(&js->mutex);
 			continue;
+		}
 		r = follow_record(js, l, &rec, f->end, err);
 		if (r < 0)
 			return r;

@@ -144,6 +144,7 @@ struct payer {
 struct rebuild {
 	struct jsonl *js;
 	struct store_report *report; /* or NULL */
+	uint64_t ckpt;               /* of the log */
 	uint64_t lsn;
 	struct table payers;
 	struct weft_error *err;
@@ -326,9 +327,13 @@ static int rebuild_rows(struct rebuild *b)
 	return r;
 }
 
-static int rebuild_catalog(struct rebuild *b, uint64_t applied)
+/*
+ * It counts as complete up to the last checkpoint only: what the log still has
+ * is worked in once more, so that every process knows whose files to sync.
+ */
+static int rebuild_catalog(struct rebuild *b)
 {
-	struct catalog_meta meta = { b->js->id, applied, 1 };
+	struct catalog_meta meta = { b->js->id, b->ckpt, 1 };
 	int r = catalog_begin(b->js->catalog, b->err);
 
 	if (r < 0)
@@ -346,18 +351,20 @@ static int rebuild_catalog(struct rebuild *b, uint64_t applied)
 }
 
 /* Where the log ends now; everything before is in the files. */
-static int log_position(struct jsonl *js, uint64_t *ret, struct weft_error *err)
+static int log_position(struct rebuild *b, uint64_t *ret)
 {
+	struct jsonl *js = b->js;
 	int r;
 
 	if (js->read_only) {
-		*ret = js->wal.control.ckpt;
+		*ret = b->ckpt = js->wal.control.ckpt;
 		return WEFT_OK;
 	}
-	r = enter(js, err);
+	r = enter(js, b->err);
 	if (r < 0)
 		return r;
 	*ret = js->st.end;
+	b->ckpt = js->st.ckpt;
 	leave(js);
 	return WEFT_OK;
 }
@@ -367,13 +374,13 @@ int reindex(struct jsonl *js, struct store_report *report,
 {
 	struct rebuild b = { .js = js, .report = report, .err = err };
 	uint64_t position;
-	int r = log_position(js, &position, err);
+	int r = log_position(&b, &position);
 
 	if (r < 0)
 		return r;
 	b.lsn = position | 1;
 	(void)pthread_rwlock_rdlock(&js->catalog_lock);
-	r = rebuild_catalog(&b, position);
+	r = rebuild_catalog(&b);
 	(void)pthread_rwlock_unlock(&js->catalog_lock);
 	if (r < 0)
 		return r;
@@ -381,7 +388,7 @@ int reindex(struct jsonl *js, struct store_report *report,
 	(void)pthread_mutex_lock(&js->writer);
 	live_drop_all(js);
 	(void)pthread_mutex_lock(&js->mutex);
-	js->mine = position;
+	js->mine = b.ckpt;
 	(void)pthread_mutex_unlock(&js->mutex);
 	if (!js->read_only)
 		r = catch_up(js, err);
