@@ -373,6 +373,7 @@ static void want_of_memory_is_told(void **state)
 		assert_true(r == WEFT_OK || r == WEFT_NO_MEMORY);
 		assert_true(n < 50);
 	}
+	expect_body(lab, "\"slug\":\"a\",\"metadata\":{\"a\":1}");
 }
 
 /* ---- what a session may begin with ---- */

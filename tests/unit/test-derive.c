@@ -448,6 +448,59 @@ static void lists_of_ops_grow(void **state)
 		assert_int_equal(lab->ops.v[i].kind, i);
 }
 
+static void a_list_that_could_not_grow_has_failed(void **state)
+{
+	const struct totals spent = { .input_tokens = 1 };
+	bool failed = true;
+
+	(void)state;
+	for (size_t limit = 16; failed; limit += 16) {
+		struct session_rec rec = { .kind = KIND_SUBAGENT,
+					   .parent = test_id(PARENT) };
+		struct arena a;
+		struct op_list ops = { .arena = &a };
+
+		arena_init(&a, limit);
+		derive_add(&rec, &spent, &ops);
+		failed = a.failed;
+		assert_int_equal(ops.failed != 0, failed);
+		/* For good: nobody may think that the next one is all. */
+		assert_true(!failed || !op_list_add(&ops, OP_ADD, &rec.parent));
+		arena_done(&a);
+		assert_true(limit < 4096);
+	}
+}
+
+/* One event on a new record, with so much memory; what is derived must be
+ * whole or refused. */
+static int derive_within(struct lab *lab, uint32_t type, const char *body,
+			 size_t limit)
+{
+	struct arena a;
+	struct op_list ops = { .arena = &a };
+	struct session_rec rec = { .kind = 0 };
+	struct store_event e = {
+		.session = lab->session,
+		.seq = 1,
+		.type = type,
+		.body = str_of(body),
+	};
+	int r;
+
+	arena_init(&a, limit);
+	r = derive_event(&rec, &e, NULL, &ops, &lab->err);
+	if (r == WEFT_OK) {
+		assert_false(a.failed || ops.failed);
+		assert_true(rec.key.len + rec.first_user.len + rec.slug.len +
+				    ops.n >
+			    0);
+		for (size_t i = 0; i < ops.n; i++)
+			assert_non_null(ops.v[i].u.name);
+	}
+	arena_done(&a);
+	return r;
+}
+
 static void want_of_memory_is_told(void **state)
 {
 	static const struct {
@@ -464,26 +517,20 @@ static void want_of_memory_is_told(void **state)
 	struct lab *lab = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(events); i++) {
-		int r = WEFT_NO_MEMORY;
+		size_t limit = 0;
+		int r;
 
-		for (int n = 0; r != WEFT_OK; n++) {
-			struct arena a;
-			struct op_list ops = { .arena = &a };
-			struct session_rec rec = { .kind = 0 };
-			struct store_event e = { .session = lab->session,
-						 .seq = 1,
-						 .type = events[i].type,
-						 .body = str_of(
-							 events[i].body) };
-
-			arena_init(&a, 0);
-			mem_fault(n, 0);
-			r = derive_event(&rec, &e, NULL, &ops, &lab->err);
-			mem_fault(-1, 0);
-			arena_done(&a);
-			assert_true(r == WEFT_OK || r == WEFT_NO_MEMORY);
-			assert_true(n < 50);
-		}
+		do {
+			limit += 16;
+			r = derive_within(lab, events[i].type, events[i].body,
+					  limit);
+			assert_true(r == WEFT_OK || r == WEFT_LIMIT);
+			assert_true(limit < 4096);
+		} while (r != WEFT_OK);
+		mem_fault(0, 0);
+		r = derive_within(lab, events[i].type, events[i].body, 0);
+		mem_fault(-1, 0);
+		assert_int_equal(r, WEFT_NO_MEMORY);
 	}
 }
 
@@ -513,6 +560,7 @@ int main(void)
 		TEST(nonsense_means_nothing_and_stops_nothing),
 		TEST(the_same_events_give_the_same_record),
 		TEST(lists_of_ops_grow),
+		TEST(a_list_that_could_not_grow_has_failed),
 		TEST(want_of_memory_is_told),
 	};
 

@@ -93,6 +93,10 @@ static void a_checksum_has_lower_case_digits_only(void **state)
 	back = read_text(lab, HEAD ",\"a\":1,\"crc\":7}");
 	assert_int_equal(back.state, STATE_ALTERED);
 	expect_str(back.body, "\"a\":1");
+	/* As long as a checksum, but two members. */
+	back = read_text(lab, HEAD ",\"a\":1,\"crc\":\"\",\"b\":\"1\"}");
+	assert_int_equal(back.state, STATE_ALTERED);
+	expect_str(back.body, "\"a\":1,\"b\":\"1\"");
 	back = read_text(lab, HEAD ",\"crc\":\"00000000\",\"a\":1}");
 	assert_int_equal(back.state, STATE_ALTERED);
 	expect_str(back.body, "\"a\":1");
@@ -169,6 +173,41 @@ static void a_field_that_was_moved_is_found(void **state)
 	expect_str(e.body, "\"a\":1");
 	e = read_remade(lab, HEAD ",\"a\":1 ,\"crc\":\"12345678\" }");
 	expect_str(e.body, "\"a\":1");
+}
+
+static void an_edited_line_has_the_id_that_it_says(void **state)
+{
+	struct lab *lab = *state;
+	struct weft_id id = test_id("01JCQ5Z8G0ABCDEFGHJKMNPQRT");
+	struct store_event e = read_text(lab, HEAD "}");
+
+	assert_memory_equal(&e.id, &id, sizeof(id));
+	e = read_remade(lab, HEAD " }");
+	assert_memory_equal(&e.id, &id, sizeof(id));
+
+	/* One that is no id is made again. */
+	e = read_remade(lab, "{\"seq\":7,\"ts\":\"2026-11-15T10:00:00.000Z\","
+			     "\"type\":\"message\",\"id\":\"01JCQ5Z8G0ABCDEF"
+			     "GHJKMNPQR!\",\"w\":0}");
+	id = id_of_event(&lab->session, TEST_TIME, 7);
+	assert_memory_equal(&e.id, &id, sizeof(id));
+}
+
+static void a_type_is_known_by_what_it_says(void **state)
+{
+	struct lab *lab = *state;
+	struct store_event e = read_remade(
+		lab, "{\"seq\":7,\"ts\":\"2026-11-15T10:00:00.000Z\",\"type\":"
+		     "\"m\\u0065ssage\",\"id\":\"01JCQ5Z8G0ABCDEFGHJKMNPQRT\","
+		     "\"w\":0}");
+
+	assert_int_equal(e.type, EVENT_MESSAGE);
+	expect_in(e.bytes, "\"type\":\"message\"");
+
+	/* Escapes that are needed stay. */
+	e = read_remade(lab, "{\"seq\":7,\"type\":\"a\\\"b\\u000a\\\\\"}");
+	assert_int_equal(e.type, EVENT_OTHER);
+	expect_in(e.bytes, "\"type\":\"a\\\"b\\n\\\\\"");
 }
 
 static void a_line_written_by_hand_needs_only_a_number(void **state)
@@ -309,6 +348,8 @@ int main(void)
 		TEST(a_line_without_checksum_is_unsealed_and_served),
 		TEST(members_in_another_order_are_put_in_order),
 		TEST(a_field_that_was_moved_is_found),
+		TEST(an_edited_line_has_the_id_that_it_says),
+		TEST(a_type_is_known_by_what_it_says),
 		TEST(a_line_written_by_hand_needs_only_a_number),
 		TEST(a_right_checksum_does_not_excuse_another_form),
 		TEST(what_cannot_be_read_is_damaged),

@@ -73,6 +73,7 @@ static void depth_is_limited(void **state)
 	struct lab *lab = *state;
 	const char *call = PART("{\"type\":\"tool_use\",\"id\":\"i\",\"name\":"
 				"\"n\",\"input\":[[1]]}");
+	char brackets[JSON_DEPTH_MAX + 2];
 
 	lab->limits.json_depth = 5;
 	take(lab, call);
@@ -87,6 +88,11 @@ static void depth_is_limited(void **state)
 	take(lab, nested(lab, "y", JSON_DEPTH_MAX - 1));
 	refuse(lab, nested(lab, "y", JSON_DEPTH_MAX), WEFT_LIMIT, "y: more");
 	refuse(lab, nested(lab, "y", JSON_DEPTH_MAX + 1), WEFT_LIMIT, "deep");
+	/* What looks like depth inside a string is none. */
+	memset(brackets, '[', sizeof(brackets) - 1);
+	brackets[sizeof(brackets) - 1] = '\0';
+	take(lab, arena_printf(&lab->a, "{" USER ",\"y\":\"\\\"%s\"}", brackets)
+			  .ptr);
 	take(lab, "{" USER ",\"y\":\"[[\\\"{\",\"z\":{\"a\":[\"}\"]}}");
 }
 
@@ -435,9 +441,46 @@ static void want_of_memory_is_told(void **state)
 		assert_true(r == WEFT_OK || r == WEFT_NO_MEMORY);
 		assert_true(n < 50);
 	}
-	arena_done(&lab->a);
-	arena_init(&lab->a, 64);
-	assert_int_equal(check(lab, json), WEFT_LIMIT);
+	expect_str(lab->m.op, "o");
+	expect_str(lab->m.session, "s");
+	expect_str(lab->m.body, USER ",\"x\":{\"y\":1}");
+	r = WEFT_LIMIT;
+	for (size_t limit = 16; r != WEFT_OK; limit += 16) {
+		arena_done(&lab->a);
+		arena_init(&lab->a, limit);
+		r = check(lab, json);
+		assert_true(r == (lab->a.failed ? WEFT_LIMIT : WEFT_OK));
+		assert_true(limit < 4096);
+	}
+	expect_str(lab->m.body, USER ",\"x\":{\"y\":1}");
+}
+
+/* Too large for the pool: want of memory must not look like bad JSON. */
+static void want_of_memory_is_not_taken_for_damage(void **state)
+{
+	struct lab *lab = *state;
+	char text[10000];
+	struct weft_str body;
+	int r = WEFT_NO_MEMORY;
+
+	memset(text, 'x', sizeof(text));
+	body = arena_printf(&lab->a,
+			    "\"role\":\"user\",\"parts\":[{\"type\":\"text\","
+			    "\"text\":\"%.*s\"}]",
+			    (int)sizeof(text), text);
+	for (int n = 0; r != WEFT_OK; n++) {
+		struct message_facts facts;
+		struct arena a;
+
+		arena_init(&a, 0);
+		mem_fault(n, 0);
+		r = message_facts_read(body, &a, &facts, &lab->err);
+		mem_fault(-1, 0);
+		assert_true(r == WEFT_OK || r == WEFT_NO_MEMORY);
+		assert_true(r != WEFT_OK || facts.text.len == 256);
+		assert_true(n < 50);
+		arena_done(&a);
+	}
 }
 
 /* The facts of a large body do not fit the pool, and must be the same. */
@@ -490,6 +533,7 @@ int main(void)
 		TEST(facts_of_an_edited_body_are_what_can_be_read),
 		TEST(roles_have_names),
 		TEST(want_of_memory_is_told),
+		TEST(want_of_memory_is_not_taken_for_damage),
 		TEST(a_large_message_is_like_a_small_one),
 	};
 

@@ -77,6 +77,8 @@ static void a_copy_shares_nothing_with_its_original(void **state)
 	assert_int_equal(record_copy(&copy, &rec, &a, NULL), WEFT_OK);
 	assert_true(record_eq(&copy, &rec));
 	assert_int_equal(copy.slug.ptr[copy.slug.len], '\0');
+	memset(arena_alloc(&a, 800), '?', 800);
+	assert_true(record_eq(&copy, &rec));
 	memset(text, '!', sizeof(text));
 	assert_false(record_eq(&copy, &rec));
 	fill(&again, text);
@@ -249,7 +251,9 @@ static void kinds_have_names(void **state)
 					       &kind));
 		assert_int_equal(kind, i);
 	}
+	assert_string_equal(session_kind_name(KIND_PRIMARY), "primary");
 	assert_string_equal(session_kind_name(KIND_SUBAGENT), "subagent");
+	assert_string_equal(session_kind_name(KIND_BOOK), "book");
 	assert_string_equal(session_kind_name(0), "unknown");
 	assert_string_equal(session_kind_name(4), "unknown");
 	assert_false(session_kind_parse(STR("Primary"), &kind));
