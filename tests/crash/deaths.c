@@ -14,6 +14,7 @@
 enum { A, B, C };
 
 #define SESSIONS 3
+#define SEVERAL  2 /* the deed that writes to several of them */
 
 struct tale {
 	struct lab *l;
@@ -100,15 +101,14 @@ static void live_and_die(struct tale *t)
 		(void)lab_close(l, A);
 }
 
-/* Enough to go through all segments. */
+/* Enough to come to a segment that is used again. */
 static void go_on(struct tale *t, unsigned process)
 {
 	struct lab *l = t->l;
 
 	for (int i = 0; i < SESSIONS; i++)
 		lab_ok(l, lab_say_one(l, process, &t->s[i], 100));
-	lab_ok(l, lab_task(l, process, TASK_CHECKPOINT));
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 4; i++)
 		lab_ok(l, lab_say_one(l, process, &t->s[0], 15000));
 }
 
@@ -147,6 +147,8 @@ static void survive(struct tale *t, unsigned process, uint64_t seed)
 	must_be_fine(l, check_cuts(l, seed));
 	go_on(t, process);
 	must_be_fine(l, check_cuts(l, seed + 1));
+	lab_ok(l, lab_task(l, process, TASK_CHECKPOINT));
+	lab_ok(l, lab_say_one(l, process, &t->s[1], 100));
 }
 
 /* ---- who is there when A dies ---- */
@@ -178,6 +180,21 @@ static void a_new_one_is_alone(struct tale *t, uint64_t seed)
 	lab_ok(t->l, lab_open(t->l, C));
 	survive(t, C, seed);
 	lab_ok(t->l, lab_close(t->l, C));
+}
+
+/* The power fails while what the dead one left is being taken over. */
+static void recovery_is_cut_short(struct tale *t, uint64_t seed)
+{
+	struct explorer x;
+
+	/* Of interest is the write to several sessions. */
+	if (t->l->n_deeds != SEVERAL + 1 || !lab_now(t->l).under_way)
+		return;
+	explore_start(&x, t->l, 2);
+	x.first_seed = seed;
+	lab_ok(t->l, lab_open(t->l, C));
+	must_be_fine(t->l, x.problem);
+	explore_stop(&x);
 }
 
 /* Let A die before its n-th change; false if it did not come to that. */
@@ -232,6 +249,12 @@ static void who_comes_alone_after_a_death_recovers(void **state)
 	die_everywhere(false, a_new_one_is_alone);
 }
 
+static void recovery_can_be_cut_short(void **state)
+{
+	(void)state;
+	die_everywhere(false, recovery_is_cut_short);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +263,7 @@ int main(void)
 		cmocka_unit_test(
 			who_joins_after_a_death_sees_what_the_others_see),
 		cmocka_unit_test(who_comes_alone_after_a_death_recovers),
+		cmocka_unit_test(recovery_can_be_cut_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

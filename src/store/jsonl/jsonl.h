@@ -61,6 +61,7 @@ struct live {
 	uint64_t gen, end;      /* W+M: of its file; end: known size */
 	bool irregular;         /* W+M: numbers do not rise */
 	bool torn;              /* W: the file does not end with a newline */
+	bool strange;           /* W: the open file is not the one we know */
 	bool created;           /* W+M: its file is new since the checkpoint */
 	struct live_file *file; /* W+M, or NULL */
 	uint64_t checked; /* W: the write for which the file was looked at */

@@ -3,7 +3,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/event.h"
 #include "store/jsonl/jsonl.h"
+#include "store/jsonl/lines.h"
 
 /* How many sessions are looked at for a file to close. */
 #define CLOSE_LOOK 64
@@ -72,6 +74,15 @@ static void close_some(struct jsonl *js, const struct live *keep)
 	}
 }
 
+/* Somebody may have rewritten it, even to the same size. */
+static bool has_other_gen(const struct live *l, struct file *f)
+{
+	struct file_line head;
+	uint64_t bytes;
+
+	return file_line_of(f, &head, &bytes) == 1 && head.gen != l->gen;
+}
+
 int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
 		   struct weft_error *err)
 {
@@ -97,6 +108,7 @@ int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
 		mem_free(f);
 		return r;
 	}
+	l->strange = l->strange || has_other_gen(l, f->f);
 	lock(js);
 	live_close_file(js, l);
 	close_some(js, l);
@@ -336,6 +348,7 @@ static int refold(struct jsonl *js, struct live *l, bool listed,
 		l->end = fold.end;
 		l->irregular = fold.irregular;
 		l->torn = fold.torn;
+		l->strange = false;
 		if (!l->is_dirty && listed)
 			js->n_dirty++;
 		l->is_dirty = true;
@@ -449,14 +462,13 @@ int live_load(struct jsonl *js, const struct weft_id *id, struct live **ret,
 int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
 {
 	struct file_stat st = { 0 };
-	bool replaced = false;
 	int r;
 
 	if (l->checked == js->write_no && l->file)
 		return WEFT_OK;
 	r = l->file ? file_stat(l->file->f, &st) : -1;
 	if (r < 0 || st.links == 0) {
-		replaced = l->file != NULL;
+		l->strange = l->strange || l->file;
 		r = live_open_file(js, l,
 				   js->read_only ? FILE_READ : FILE_WRITE, err);
 		if (r < 0)
@@ -465,8 +477,7 @@ int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
 		if (r < 0)
 			return fail_errno(err, -r, "look at a session's file");
 	}
-	/* One of the same size may still have another generation. */
-	if (replaced || st.size != l->end) {
+	if (l->strange || st.size != l->end) {
 		r = refold(js, l, true, err);
 		if (r < 0)
 			return r;

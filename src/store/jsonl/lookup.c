@@ -306,7 +306,8 @@ static int source_by_opening(struct jsonl *js, const struct weft_id *id,
 				   js->read_only ? FILE_READ : FILE_WRITE, err);
 	if (r == WEFT_OK) {
 		bool good = file_stat(l->file->f, &st) == 0 && st.links &&
-			    st.size == l->end && !id_is_zero(&l->own.rec.id);
+			    st.size == l->end && !l->strange &&
+			    !id_is_zero(&l->own.rec.id);
 
 		lock(js);
 		if (good)
