@@ -560,9 +560,9 @@ static int child_of_fork(struct weft_store *s, const char *session)
 	struct tally t = { 0 };
 	int bad = 0;
 
-	bad += append(s, session, hello, NULL, &err) != WEFT_IO;
+	bad += submit(s, session, &t, &err) != WEFT_IO;
 	bad += !strstr(err.message, "before fork()");
-	bad += submit(s, session, &t, NULL) != WEFT_IO;
+	bad += append(s, session, hello, NULL, &err) != WEFT_IO;
 	bad += weft_read(s, session, strlen(session), NULL, &page, NULL) !=
 	       WEFT_IO;
 	bad += weft_wait(s, session, strlen(session), 9, -1, NULL, NULL) !=

@@ -177,16 +177,6 @@ static struct request *patches(struct bench *b, struct request *of,
 	return q;
 }
 
-static struct request *deletes(struct bench *b, struct request *of)
-{
-	return add(b, REQUEST_DELETE, of);
-}
-
-static struct request *restores(struct bench *b, struct request *of)
-{
-	return add(b, REQUEST_RESTORE, of);
-}
-
 /* ---- planning ---- */
 
 static int plan_entries(struct bench *b, struct store_view *view,
@@ -373,7 +363,7 @@ static void an_operation_comes_before_what_was_expected(void **state)
 	struct request *s = creates(b, "k");
 	struct request *first = says_once(b, s, "x", "a");
 	struct request *again = says_once(b, s, "x", "a");
-	struct request *gone = deletes(b, s);
+	struct request *gone = add(b, REQUEST_DELETE, s);
 	struct request *late = says_once(b, s, "x", "a");
 
 	(void)state;
@@ -522,10 +512,12 @@ static void nothing_is_said_in_a_deleted_session(void **state)
 {
 	struct bench *b = bench_open("memory:");
 	struct request *s = creates(b, "k"), *before = says(b, s, "a");
-	struct request *gone = deletes(b, s), *again = deletes(b, s);
+	struct request *gone = add(b, REQUEST_DELETE, s),
+		       *again = add(b, REQUEST_DELETE, s);
 	struct request *refused = says(b, s, "b");
 	struct request *title = patches(b, s, "{\"slug\":\"x\"}");
-	struct request *back = restores(b, s), *twice = restores(b, s);
+	struct request *back = add(b, REQUEST_RESTORE, s),
+		       *twice = add(b, REQUEST_RESTORE, s);
 	struct request *after = says(b, s, "c");
 
 	(void)state;
@@ -553,9 +545,9 @@ static void deletion_frees_the_names(void **state)
 
 	(void)state;
 	run(b);
-	gone = deletes(b, old);
+	gone = add(b, REQUEST_DELETE, old);
 	fresh = creates(b, "k");
-	back = restores(b, old);
+	back = add(b, REQUEST_RESTORE, old);
 	run(b);
 	expect_ok(gone);
 	assert_int_equal(gone->ret_count, 2);
@@ -680,7 +672,8 @@ static void subagents_are_only_so_deep(void **state)
 	struct bench *b = bench_open("memory:?subagent_depth=2");
 	struct request *root = creates(b, "k"), *one = spawns(b, root);
 	struct request *two = spawns(b, one), *three = spawns(b, two);
-	struct request *gone = deletes(b, one), *orphan = spawns(b, one);
+	struct request *gone = add(b, REQUEST_DELETE, one),
+		       *orphan = spawns(b, one);
 
 	(void)state;
 	run(b);
@@ -694,21 +687,24 @@ static void subagents_are_only_so_deep(void **state)
 static void a_refusal_hurts_nobody_else(void **state)
 {
 	struct bench *b = bench_open("memory:");
-	struct request *s = creates(b, "k");
-	struct request *nowhere = add(b, REQUEST_APPEND, NULL);
+	struct request *s = creates(b, "k"), *nowhere = says(b, NULL, "x");
 	struct request *one = says(b, s, "a"), *bad = says(b, s, "b");
 	struct request *two = says(b, s, "c");
 
 	(void)state;
 	bad->expect = 77;
-	nowhere->messages = one->messages;
-	nowhere->n_messages = 1;
 	nowhere->session.b[0] = 1;
 	run(b);
 	expect_refused(nowhere, WEFT_NOT_FOUND, "no session 0");
 	expect_refused(bad, WEFT_STALE, "77");
 	assert_int_equal(one->ret_seq, 2);
 	assert_int_equal(two->ret_seq, 3);
+	/* Nor does it bring back what was planned before it. */
+	nowhere = says(b, NULL, "x");
+	nowhere->session.b[0] = 1;
+	run(b);
+	expect_refused(nowhere, WEFT_NOT_FOUND, "no session 0");
+	assert_int_equal(b->n_ops, 0);
 	bench_close(b);
 }
 

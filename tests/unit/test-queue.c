@@ -310,6 +310,7 @@ static void everybody_who_waits_is_woken(void **state)
 		assert_ptr_equal(result, &q);
 	}
 	assert_int_equal(q.pending, 0);
+	assert_int_equal(q.pending_max, 16);
 	queue_done(&q);
 }
 
