@@ -6,9 +6,8 @@
 
 #include <assert.h>
 
-#include "base/clock.h"
 #include "base/id.h"
-#include "base/text.h"
+#include "base/json.h"
 #include "model/derive.h"
 #include "model/event.h"
 
@@ -40,6 +39,16 @@ static void seal_and_read(struct store_event *e, struct arena *a)
 	}
 }
 
+/* Whatever it was made from, a line is one object without a member twice. */
+static void check_json(struct weft_str line)
+{
+	yyjson_doc *doc;
+
+	assert(json_parse(line, NULL, &doc, NULL) == WEFT_OK);
+	assert(yyjson_is_obj(yyjson_doc_get_root(doc)));
+	yyjson_doc_free(doc);
+}
+
 static void read_any(struct weft_str line, struct arena *a)
 {
 	struct op_list ops = { .arena = a };
@@ -59,6 +68,8 @@ static void read_any(struct weft_str line, struct arena *a)
 	assert(!memchr(e.bytes.ptr, '\n', e.bytes.len) || e.state == STATE_OK);
 	assert(derive_event(&rec, &e, NULL, &ops, NULL) == WEFT_OK);
 	assert(rec.head_seq == e.last);
+	if (e.state == STATE_ALTERED || e.state == STATE_UNSEALED)
+		check_json(e.bytes);
 	seal_and_read(&e, a);
 }
 
