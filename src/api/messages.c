@@ -24,7 +24,7 @@ static int append_json(struct call *c, struct weft_str *ret)
 int method_append(struct call *c)
 {
 	struct weft_str session = call_str(c, "session");
-	struct weft_str op = call_str(c, "op"), json;
+	struct weft_str op = call_str(c, "op"), json = { NULL, 0 };
 	struct weft_append_options options;
 	struct weft_receipt receipt;
 	int r = append_json(c, &json);
@@ -360,7 +360,7 @@ int method_message(struct call *c)
 {
 	yyjson_val *ref = call_val(c, "message");
 	struct session_rec rec;
-	struct view_event v;
+	struct view_event v = { 0 };
 	struct weft_id id;
 	uint64_t seq;
 	int r;

@@ -80,22 +80,21 @@ static int read_lines(struct batch *b)
  * Which line is at fault, after the append as a whole was refused: its error
  * begins with "message N: " if it is about one.
  */
-static void find_bad_line(struct batch *b)
+static void find_bad_line(struct batch *b, struct weft_error *err)
 {
 	static const struct weft_str prefix = STR_INIT("message ");
-	struct weft_error *err = b->cli->err;
-	struct weft_str text = str_of(err->message);
+	struct weft_str text = { err->message, strlen(err->message) };
 	const char *colon = strstr(err->message, ": ");
+	struct weft_str number;
 
 	b->bad_line = 1;
-	if (!colon || !str_starts(text, prefix) ||
-	    !str_to_u64((struct weft_str){ text.ptr + prefix.len,
-					   (size_t)(colon - text.ptr) -
-						   prefix.len },
-			b->n, &b->bad_line))
+	if (!colon || !str_starts(text, prefix))
 		return;
-	text = str_of(colon + 2);
-	memmove(err->message, text.ptr, text.len + 1);
+	number = (struct weft_str){ text.ptr + prefix.len,
+				    (size_t)(colon - text.ptr) - prefix.len };
+	if (!str_to_u64(number, b->n, &b->bad_line))
+		return;
+	memmove(err->message, colon + 2, strlen(colon + 2) + 1);
 }
 
 static int append_all(struct batch *b, struct weft_receipt *ret)
@@ -115,7 +114,7 @@ static int append_all(struct batch *b, struct weft_receipt *ret)
 	r = weft_append(c->store, session.ptr, session.len, b->array.ptr,
 			b->array.len, &options, ret, c->err);
 	if (r != WEFT_OK)
-		find_bad_line(b);
+		find_bad_line(b, c->err);
 	return r;
 }
 

@@ -68,7 +68,8 @@ static bool is_value(const char *values, const char *s)
 	struct weft_str value;
 
 	while (opt_next_value(&values, &value)) {
-		if (str_eq(value, str_of(s)))
+		if (strlen(s) == value.len &&
+		    memcmp(s, value.ptr, value.len) == 0)
 			return true;
 	}
 	return false;

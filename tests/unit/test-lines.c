@@ -87,7 +87,7 @@ static void takes_any_bytes(void **state)
 {
 	static const char bytes[] = "\0\xff\n\0\n";
 	struct lines l;
-	struct line line;
+	struct line line = { .number = 0 };
 
 	(void)state;
 	lines_init(&l, MAX);
