@@ -44,12 +44,17 @@ bool role_parse(struct weft_str s, uint32_t *ret);
  * WEFT_INVALID_PART, WEFT_UNKNOWN_PART_KIND or WEFT_LIMIT, naming the field
  * ("parts[2].tool_use_id: expected a string"): anything that is not as the
  * contract says, duplicate members, reserved members (seq, ts, type, id, w,
- * more, crc, enc, x, src, gen, needs, weft, redacted, created_at, ...).
+ * more, crc, enc, x, src, gen, needs, weft, redacted, created_at, ...; "blob"
+ * in a part).  null stands for a member that is not there.
  */
 int message_check(struct weft_str json, const struct store_limits *limits,
 		  struct arena *a, struct message *ret, struct weft_error *err);
 
-/* The same facts from the body of a stored message; for derive(). */
+/*
+ * The same facts from the body of a stored message; for derive().  What an
+ * edited body does not say is left out: a role of 0 is none.  WEFT_CORRUPT if
+ * it is not JSON.
+ */
 int message_facts_read(struct weft_str body, struct arena *a,
 		       struct message_facts *ret, struct weft_error *err);
 
