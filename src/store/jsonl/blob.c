@@ -1,9 +1,9 @@
 /*
  * blob.c - attachments of the JSONL store.
  *
- * A put and a collection that meet at one blob settle it by the lock of its
- * file: who touches the blob shares the lock, who removes it holds it alone,
- * and both look again at name and time once they have it.
+ * A put and a collection that meet at one file settle it by the file's lock:
+ * who writes or touches it shares the lock, who removes it holds it alone, and
+ * both look again at name and time once they have it.
  */
 #include "store/jsonl/blob.h"
 
@@ -113,25 +113,58 @@ static int open_shared(struct fs *fs, const char *path, struct file **ret)
 	return -EAGAIN;
 }
 
+/* Set the time of a file of that size: this cuts nothing off. */
+static int touch(struct file *f, uint64_t size)
+{
+	return file_truncate(f, size);
+}
+
+/*
+ * From here on nobody will think that it was left over, however long it takes.
+ * -EAGAIN: somebody has thought so already.
+ */
+static int claim(struct file *f)
+{
+	struct file_stat st;
+	int r = file_lock(f, 0, 1, FILE_SHARED);
+
+	if (r == 0)
+		r = file_stat(f, &st);
+	if (r == 0 && st.links == 0)
+		r = -EAGAIN;
+	return r;
+}
+
 /* Make the file that has no other name yet; its name goes to `path`. */
 static int create_temp(struct fs *fs, const char *shard, char path[PATH_BYTES],
 		       struct file **ret)
 {
 	static _Atomic(uint64_t) count;
+	struct file *f;
+	char name[64];
 	int r;
 
 	do {
-		char name[64];
-
 		(void)snprintf(name, sizeof(name), TEMP_PREFIX "%ld-%llu",
 			       (long)getpid(),
 			       (unsigned long long)atomic_fetch_add(&count, 1));
 		if (join(path, shard, name, NULL) < 0)
 			return -ENAMETOOLONG;
 		r = file_open(fs, path,
-			      FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, ret);
+			      FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, &f);
 		/* Left over from a process that had the same number. */
-	} while (r == -EEXIST);
+		if (r == -EEXIST)
+			continue;
+		if (r < 0)
+			return r;
+		r = claim(f);
+		if (r < 0)
+			file_close(f);
+	} while (r == -EEXIST || r == -EAGAIN);
+	if (r < 0)
+		(void)fs_unlink(fs, path);
+	else
+		*ret = f;
 	return r;
 }
 
@@ -150,9 +183,13 @@ static int write_blob(struct fs *fs, const struct place *p,
 	r = n < 0 ? (int)n : file_sync(f);
 	if (r == 0)
 		r = fs_rename(fs, temp, p->path);
-	if (r < 0)
+	if (r < 0) {
 		(void)fs_unlink(fs, temp);
-	return r;
+		return r;
+	}
+	/* It may have replaced what somebody put meanwhile, and the time of
+	 * writing it be long ago. */
+	return touch(f, bytes.len);
 }
 
 /* The same bytes again, or others that must not be there. */
@@ -165,8 +202,7 @@ static int put_again(struct fs *fs, const struct place *p, struct file *f,
 		return r;
 	if (r == 0)
 		return write_blob(fs, p, bytes);
-	/* Cuts nothing off, but sets the time. */
-	return file_truncate(f, bytes.len);
+	return touch(f, bytes.len);
 }
 
 static int put_at(struct fs *fs, const char *dir, const struct place *p,
@@ -439,6 +475,8 @@ static int remove_old(struct walk *w, const struct found *found)
 		return WEFT_OK;
 	if (r == 0)
 		r = fs_unlink(w->fs, found->path);
+	if (r == -ENOENT)
+		return WEFT_OK;
 	if (r < 0)
 		return fail_errno(w->err, r, "remove %s", found->name);
 	if (w->report)
