@@ -50,12 +50,15 @@ static int by_u32(const void *x, const void *y)
 struct sample times_sample(struct times *t, uint64_t n, int64_t ns)
 {
 	struct sample s = { .per_s = (double)n * 1e9 / (double)ns };
+	size_t half, late;
 
 	if (t->n == 0)
 		return s;
 	qsort(t->us10, t->n, sizeof(*t->us10), by_u32);
-	s.p50_us = t->us10[t->n / 2] / 10.0;
-	s.p99_us = t->us10[t->n - 1 - t->n / 100] / 10.0;
+	half = t->n / 2;
+	late = t->n - 1 - t->n / 100;
+	s.p50_us = t->us10[half] / 10.0;
+	s.p99_us = t->us10[late] / 10.0;
 	return s;
 }
 

@@ -71,9 +71,8 @@ int engine_open(const char *url, const struct weft_open_options *o,
 
 	if (!url)
 		return fail(err, WEFT_INVALID, "no URL of a store given");
-	if (flags &
-	    ~(WEFT_OPEN_READ_ONLY | WEFT_OPEN_NO_CREATE | WEFT_OPEN_SINGLE |
-	      WEFT_OPEN_REPAIR))
+	if (flags & ~(WEFT_OPEN_READ_ONLY | WEFT_OPEN_NO_CREATE |
+		      WEFT_OPEN_SINGLE | WEFT_OPEN_REPAIR))
 		return fail(err, WEFT_INVALID, "unknown flags 0x%x for opening",
 			    flags);
 	if ((flags & WEFT_OPEN_READ_ONLY) && (flags & WEFT_OPEN_REPAIR))

@@ -127,7 +127,15 @@ static int settle(struct jsonl *js, const struct plan *p,
 		r = reindex(js, NULL, err);
 	if (r == WEFT_OK)
 		r = settle_catalog(js, p->items, p->n, p->target, err);
-	return r;
+	if (r != WEFT_CORRUPT)
+		return r;
+	/* What is derived must not keep the log from being freed. */
+	r = replace_catalog(js, err);
+	if (r == WEFT_OK)
+		r = reindex(js, NULL, err);
+	return r == WEFT_OK ?
+		       settle_catalog(js, p->items, p->n, p->target, err) :
+		       r;
 }
 
 static int checkpoint_locked(struct jsonl *js, struct weft_error *err)

@@ -32,6 +32,7 @@ int js_check(const struct jsonl *js, struct weft_error *err)
 
 void leave(struct jsonl *js)
 {
+	js->inside = false;
 	(void)pthread_mutex_unlock(&js->writer);
 	wal_unlock(&js->wal, WAL_BATCH);
 	gate_leave(&js->gate);
@@ -101,6 +102,7 @@ int enter(struct jsonl *js, struct weft_error *err)
 		return r;
 	}
 	(void)pthread_mutex_lock(&js->writer);
+	js->inside = true;
 	r = enter_locked(js, err);
 	if (r == WEFT_UNKNOWN) {
 		stop(js);
@@ -273,6 +275,8 @@ static int show_run(struct jsonl *js, struct live *l, const struct run *run,
 	r = live_set(js, l, &run->rec, lsn, err);
 	if (r == WEFT_OK) {
 		l->gen = from->gen;
+		/* Its writer found the file other than the log left it. */
+		l->edited = l->edited || from->offset != l->end;
 		l->end = from->offset + from->bytes.len;
 		l->created = l->created || from->offset == 0;
 		l->torn = false;

@@ -92,7 +92,9 @@ static struct jsonl *js_new(const struct store_open *o)
 	js->store.ops = &store_jsonl;
 	js->store.limits = o->limits;
 	js->fs = o->fs ? o->fs : fs_real();
-	js->clock = o->clock;
+	if (o->clock)
+		js->own_clock = *o->clock;
+	js->clock = &js->own_clock;
 	js->process = process_generation();
 	js->read_only = (o->flags & STORE_READ_ONLY) != 0;
 	js->by_hand = (o->flags & STORE_BY_HAND) != 0;
@@ -154,7 +156,7 @@ static int agree(struct jsonl *js, struct weft_error *err)
 /* Whoever is alone recovers; the others trust what it left. */
 static int join(struct jsonl *js, struct weft_error *err)
 {
-	struct catalog_meta meta;
+	struct catalog_meta meta = { 0 };
 	struct weft_error busy;
 	int r = wal_try_lock(&js->wal, WAL_OPEN, false, &busy);
 
@@ -270,7 +272,7 @@ static bool is_state_good(struct jsonl *js)
 
 static int open_read_only(struct jsonl *js, struct weft_error *err)
 {
-	struct catalog_meta meta;
+	struct catalog_meta meta = { 0 };
 	bool exists;
 	int r = layout_check(js, false, &exists, err);
 
@@ -418,8 +420,8 @@ static int jsonl_wait(struct store *s, uint64_t *stamp, int64_t timeout_ms,
 		      struct weft_error *err)
 {
 	struct jsonl *js = jsonl_of(s);
-	struct wal_state st;
-	struct watch *w;
+	struct wal_state st = { 0 };
+	struct watch *w = NULL;
 	int r = js_check(js, err);
 
 	if (r == WEFT_OK)

@@ -68,6 +68,7 @@ struct live {
 	uint64_t pass;    /* W: the frame in which it was first touched */
 	bool skip;        /* W: that frame is in the record already */
 	bool is_dirty;    /* W+M: in the overlay: changed since ckpt */
+	bool edited;      /* W+M: by somebody else since ckpt */
 	struct store_hide *hides; /* W+M: marks of the overlay */
 	size_t n_hides;
 	struct op_set *ops; /* W: operation ids, or NULL: not read yet */
@@ -96,6 +97,7 @@ struct gate {
 struct jsonl {
 	struct store store; /* first */
 	struct fs *fs;
+	struct clock_source own_clock; /* a copy: the opener's may be gone */
 	const struct clock_source *clock;
 	char *dir;
 	uint64_t process; /* that opened it */
@@ -112,6 +114,7 @@ struct jsonl {
 	pthread_mutex_t mutex;
 
 	struct wal wal;       /* W */
+	bool inside;          /* W: between enter() and leave() */
 	struct wal_state st;  /* W: between enter() and leave() */
 	uint64_t mine;        /* W+M: the overlay holds all frames up to here */
 	uint64_t my_ckpt;     /* W+M: and nothing from before here */
@@ -291,6 +294,9 @@ int follow_frame(struct jsonl *js, const struct frame *f,
 /* Write one record where it belongs, whatever is there now. */
 int replay_record(struct jsonl *js, const struct frame_record *r,
 		  struct weft_error *err);
+/* All that the log has of one session, after somebody replaced its file. */
+int replay_session(struct jsonl *js, const struct weft_id *id,
+		   struct weft_error *err);
 /* The same into a file that is open already. */
 int replay_into(struct file *f, const struct frame_record *r,
 		struct weft_error *err);
@@ -329,7 +335,8 @@ int extend_log(struct jsonl *js, uint64_t need_bytes, struct weft_error *err);
 struct settle_item {
 	struct weft_id id;
 	struct live_file *file; /* or NULL */
-	bool created;
+	bool created, edited;
+	uint64_t end;
 };
 
 /* The sessions of the overlay; items are freed with settle_free.  Needs W. */
@@ -359,6 +366,8 @@ bool catalog_is_complete(struct jsonl *js);
 int remove_catalog(struct jsonl *js, struct weft_error *err);
 /* Somebody has removed the file under us: open a new one. */
 int reopen_catalog(struct jsonl *js, struct weft_error *err);
+/* A new and empty one in its place; it must be reindexed. */
+int replace_catalog(struct jsonl *js, struct weft_error *err);
 /* Derive everything again.  Needs checkpoint_lock. */
 int reindex(struct jsonl *js, struct store_report *report,
 	    struct weft_error *err);

@@ -1,4 +1,5 @@
 /* live.c - sessions in memory: records, open files, the overlay's names. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/error.h"
@@ -459,6 +460,22 @@ int live_load(struct jsonl *js, const struct weft_id *id, struct live **ret,
 	return r;
 }
 
+/* Somebody has edited the file, or put an older copy in its place: what only
+ * the log has goes into it first, as soon as nobody else can write. */
+static int take_edits(struct jsonl *js, struct live *l, struct weft_error *err)
+{
+	int r = js->inside && l->is_dirty ? replay_session(js, &l->id, err) :
+					    WEFT_OK;
+	bool dirty = l->is_dirty;
+
+	if (r == WEFT_OK)
+		r = refold(js, l, true, err);
+	lock(js);
+	l->edited = l->edited || dirty;
+	unlock(js);
+	return r;
+}
+
 int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
 {
 	struct file_stat st = { 0 };
@@ -473,12 +490,13 @@ int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
 				   js->read_only ? FILE_READ : FILE_WRITE, err);
 		if (r < 0)
 			return r;
+		assert(l->file);
 		r = file_stat(l->file->f, &st);
 		if (r < 0)
 			return fail_errno(err, -r, "look at a session's file");
 	}
 	if (l->strange || st.size != l->end) {
-		r = refold(js, l, true, err);
+		r = take_edits(js, l, err);
 		if (r < 0)
 			return r;
 	}
@@ -556,6 +574,7 @@ void live_prune(struct jsonl *js, uint64_t ckpt)
 			continue;
 		l->is_dirty = false;
 		l->created = false;
+		l->edited = false;
 		js->n_dirty--;
 		mem_free(l->hides);
 		l->hides = NULL;

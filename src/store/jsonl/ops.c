@@ -6,6 +6,8 @@
  * hash; from then on new ones are added as they are written.  A hit is only a
  * hint: the caller reads the event and compares.
  */
+#include <assert.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/jsonl/jsonl.h"
@@ -170,6 +172,7 @@ int ops_find(struct jsonl *js, struct live *l, struct weft_str op,
 		if (r < 0)
 			return r;
 	}
+	assert(l->ops);
 	i = (size_t)hash & (l->ops->room - 1);
 	while (l->ops->v[i].hash && l->ops->v[i].hash != hash)
 		i = (i + 1) & (l->ops->room - 1);

@@ -235,13 +235,14 @@ static int probe(struct reading *g, uint64_t from, uint64_t to,
 static int find_place(struct reading *g, uint64_t seq, uint64_t *ret_at,
 		      uint64_t *ret_before)
 {
-	uint64_t low, high = g->src->end;
+	uint64_t low = 0, high = g->src->end;
 	int r = first_line(g, &low);
 
 	*ret_before = g->src->fork_seq;
 	while (r == WEFT_OK && high - low > HALVE_UNTIL &&
 	       seq > *ret_before + 1) {
-		uint64_t mid = low + (high - low) / 2, at, found;
+		uint64_t mid = low + (high - low) / 2;
+		uint64_t at = 0, found = 0;
 
 		r = probe(g, mid, high, &at, &found);
 		if (r == 1 && found <= seq) {
@@ -301,12 +302,12 @@ static size_t piece_size(const struct reading *g)
 
 static int read_forwards(struct reading *g)
 {
-	uint64_t at;
+	uint64_t at = 0;
 	int r = find_place(g, g->range->first, &at, &g->before);
 
 	while (r == WEFT_OK && at < g->src->end && !g->full &&
 	       !g->out_of_order) {
-		struct weft_str piece;
+		struct weft_str piece = { 0 };
 
 		r = read_piece(g, at, piece_size(g), &piece);
 		if (r < 0 || piece.len == 0)
@@ -395,24 +396,18 @@ static void cut_page(struct reading *g)
 /* Where to begin: behind the line with the last number asked for. */
 static int find_end(struct reading *g, uint64_t *ret)
 {
+	struct weft_str piece = { 0 };
 	uint64_t before;
+	int r;
 
 	*ret = g->src->end;
 	if (g->range->last >= ID_SEQ_MAX)
 		return WEFT_OK;
 	/* A little too far is as good: what is not wanted is left out. */
-	int r = find_place(g, g->range->last + 1, ret, &before);
-
-	if (r == WEFT_OK) {
-		struct weft_str piece;
-
-		r = *ret < g->src->end ?
-			    read_piece(g, *ret, PIECE_BYTES, &piece) :
-			    1;
-		if (r == WEFT_OK)
-			*ret += piece.len;
-		r = r == 1 ? WEFT_OK : r;
-	}
+	r = find_place(g, g->range->last + 1, ret, &before);
+	if (r == WEFT_OK && *ret < g->src->end)
+		r = read_piece(g, *ret, PIECE_BYTES, &piece);
+	*ret += piece.len;
 	return r;
 }
 
@@ -426,7 +421,7 @@ static int read_backwards(struct reading *g)
 	g->page->done = 1;
 	while (r == WEFT_OK && end > first) {
 		size_t n = g->page->n;
-		struct weft_str piece;
+		struct weft_str piece = { 0 };
 		uint64_t at = first, lowest;
 
 		r = read_piece_before(g, first, end, &piece, &at);

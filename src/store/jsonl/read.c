@@ -103,8 +103,7 @@ int jsonl_read_events(struct store *s, const struct event_range *r,
 	int status = refresh(js, err);
 
 	for (int tries = 0; status == WEFT_OK; tries++) {
-		CLEANUP(live_file_cleanup) struct live_file *file = NULL;
-		struct page_source src;
+		struct page_source src = { 0 };
 
 		status = lookup_source(js, &r->session, &src, err);
 		if (status == WEFT_NOT_FOUND) {
@@ -113,8 +112,8 @@ int jsonl_read_events(struct store *s, const struct event_range *r,
 		}
 		if (status < 0)
 			break;
-		file = src.file;
 		status = page_read(&src, r, s->limits.page, a, ret, err);
+		live_file_unref(src.file);
 		/* Cut or replaced while it was read: look again. */
 		if (status != WEFT_BUSY || tries == 3)
 			break;

@@ -8,6 +8,7 @@
  * number.
  */
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -19,10 +20,8 @@ static int catalog_path(const struct jsonl *js, const char *suffix,
 			char out[PATH_BYTES], struct weft_error *err)
 {
 	char name[32];
-	size_t n = strlen(suffix);
 
-	memcpy(name, "catalog.db", 10);
-	memcpy(name + 10, suffix, n + 1);
+	(void)snprintf(name, sizeof(name), "catalog.db%s", suffix);
 	return path_join(out, js->dir, name, err);
 }
 
@@ -109,6 +108,18 @@ int open_catalog(struct jsonl *js, struct weft_error *err)
 		js->catalog = NULL;
 	}
 	return new_catalog(js, err);
+}
+
+int replace_catalog(struct jsonl *js, struct weft_error *err)
+{
+	int r;
+
+	(void)pthread_rwlock_wrlock(&js->catalog_lock);
+	catalog_close(js->catalog);
+	js->catalog = NULL;
+	r = new_catalog(js, err);
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	return r;
 }
 
 int reopen_catalog(struct jsonl *js, struct weft_error *err)
@@ -382,6 +393,14 @@ int reindex(struct jsonl *js, struct store_report *report,
 	(void)pthread_rwlock_rdlock(&js->catalog_lock);
 	r = rebuild_catalog(&b);
 	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	/* One too damaged to be emptied is thrown away. */
+	if (r == WEFT_CORRUPT) {
+		r = replace_catalog(js, err);
+		(void)pthread_rwlock_rdlock(&js->catalog_lock);
+		if (r == WEFT_OK)
+			r = rebuild_catalog(&b);
+		(void)pthread_rwlock_unlock(&js->catalog_lock);
+	}
 	if (r < 0)
 		return r;
 	/* What was in memory may come from the rows that were wrong. */

@@ -25,6 +25,7 @@ struct repair {
 	struct arena arena;
 	uint64_t gen;
 	uint64_t before; /* the last number written */
+	uint64_t first;  /* the header's number, if the catalogue knows it */
 	bool has_header;
 	struct weft_error *err;
 };
@@ -111,12 +112,20 @@ static int put_gap(struct repair *p, uint64_t seq)
 
 	if (!p->has_header && seq > 1 && p->before == 0) {
 		/* A fork begins behind its fork point: its header tells. */
-		r = put_header(p, seq - 1);
-		p->before = seq - 1;
+		p->before = p->first && p->first < seq ? p->first : seq - 1;
+		r = put_header(p, p->before);
 	}
 	if (r == WEFT_OK && p->before && seq > p->before + 1)
 		r = put_gone(p, p->before + 1, seq - 1);
 	return r;
+}
+
+/* The first line was the header, whatever it says now. */
+static bool was_header(const struct repair *p, const struct store_event *e,
+		       uint64_t seq)
+{
+	return !p->has_header && p->before == 0 && e->state != STATE_GONE &&
+	       (seq == 1 || seq == p->first);
 }
 
 static int mend_line(struct repair *p, const struct index_line *line)
@@ -132,6 +141,11 @@ static int mend_line(struct repair *p, const struct index_line *line)
 	}
 	if (e.type == EVENT_SESSION && e.state != STATE_DAMAGED)
 		p->has_header = true;
+	if (was_header(p, &e, line->seq)) {
+		p->before = line->seq;
+		keep_bad(p, line->text);
+		return put_header(p, line->seq);
+	}
 	r = put_gap(p, line->seq);
 	if (r < 0)
 		return r;
@@ -254,12 +268,18 @@ static int mend(struct repair *p, struct file *f, uint64_t size,
 		const char *path)
 {
 	CLEANUP(line_index_done) struct line_index x = { 0 };
+	struct catalog_row row;
 	int r = line_index_read(&x, &p->session, f, size, p->err);
 
 	if (r < 0)
 		return r;
 	if (!has_readable(&x, &p->session))
 		return put_away(p, path);
+	(void)pthread_rwlock_rdlock(&p->js->catalog_lock);
+	if (catalog_get(p->js->catalog, &p->session, &p->arena, &row, NULL) ==
+	    WEFT_OK)
+		p->first = row.rec.fork_seq + 1;
+	(void)pthread_rwlock_unlock(&p->js->catalog_lock);
 	file_line_write(&p->out, &p->session, p->gen + 1);
 	buf_add_c(&p->out, '\n');
 	for (size_t i = 0; i < x.n && r == WEFT_OK; i++)
@@ -324,7 +344,7 @@ static int each_session(void *ctx, const struct weft_id *id)
 		.js = w->js, .report = w->report, .session = *id, .err = w->err
 	};
 	char path[PATH_BYTES];
-	struct file_stat st;
+	struct file_stat st = { 0 };
 	int r = path_session(w->js, id, path, w->err);
 
 	if (r < 0)

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/event.h"
+#include "store/jsonl/index.h"
 #include "store/jsonl/jsonl.h"
 #include "store/jsonl/lines.h"
 
@@ -77,9 +78,17 @@ static bool is_foreign(const struct weft_id *session, struct weft_str there,
 		char *nl = memchr(there.ptr + pos, '\n', there.len - pos);
 		struct weft_str line = { there.ptr + pos, 0 };
 		struct store_event e;
+		uint64_t seq;
 
-		if (!nl)
+		if (!nl) {
+			/* It ends behind our place, or is a torn one of ours,
+			 * which would have our number. */
+			line.len = there.len - pos;
+			seq = event_peek_seq(line);
+			foreign = seq > 0 &&
+				  seq != event_peek_seq(str_skip(ours, pos));
 			break;
+		}
 		line.len = (size_t)(nl - line.ptr);
 		event_read(session, line, &a, &e);
 		foreign = e.state != STATE_DAMAGED &&
@@ -91,41 +100,71 @@ static bool is_foreign(const struct weft_id *session, struct weft_str there,
 	return foreign;
 }
 
+/* Is there a line with this number that can be read?  It is ours, even if
+ * somebody has edited it. */
+static bool has_number(const struct line_index *x, const struct weft_id *id,
+		       uint64_t seq)
+{
+	struct arena a;
+	bool found = false;
+
+	arena_init(&a, 0);
+	for (size_t i = 0; i < x->n && !found; i++) {
+		struct store_event e;
+
+		if (x->v[i].seq != seq)
+			continue;
+		arena_reset(&a);
+		event_read(id, x->v[i].text, &a, &e);
+		found = e.state != STATE_DAMAGED;
+	}
+	arena_done(&a);
+	return found;
+}
+
+static int write_at(struct file *f, struct weft_str bytes, uint64_t *at,
+		    struct weft_error *err)
+{
+	ssize_t n = file_write(f, bytes.ptr, bytes.len, *at);
+
+	if (n < 0)
+		return fail_errno(err, (int)-n, "write a session's file");
+	*at += bytes.len;
+	return WEFT_OK;
+}
+
 /* Put the record's lines at the end, unless they stand in the file. */
 static int replay_at_end(struct file *f, uint64_t size,
 			 const struct frame_record *r, struct weft_error *err)
 {
-	CLEANUP(mem_cleanup) char *bytes = mem_alloc((size_t)size + 1);
-	struct weft_str lines = r->bytes;
-	ssize_t n;
+	CLEANUP(line_index_done) struct line_index x = { 0 };
+	struct weft_str rest = r->bytes;
+	int status = line_index_read(&x, &r->session, f, size, err);
 
-	if (!bytes)
-		return fail_no_memory(err);
-	n = file_read(f, bytes, (size_t)size, 0);
-	if (n < 0)
-		return fail_errno(err, (int)-n, "read a session's file");
-	while (lines.len > 0 && lines.ptr[0] == '\n')
-		lines = str_skip(lines, 1);
-	if (n > 0 && bytes[n - 1] != '\n') {
-		if (file_write(f, "\n", 1, (uint64_t)n) < 0)
-			return fail(err, WEFT_IO, "write a session's file");
-		bytes[n++] = '\n';
-	}
-	while (lines.len > 0) {
-		char *nl = memchr(lines.ptr, '\n', lines.len);
-		size_t len = nl ? (size_t)(nl - lines.ptr) + 1 : lines.len;
-		ssize_t w = 0;
+	if (status == WEFT_OK && size > 0 && x.bytes[size - 1] != '\n')
+		status = write_at(f, STR("\n"), &size, err);
+	while (rest.len > 0 && status == WEFT_OK) {
+		char *nl = memchr(rest.ptr, '\n', rest.len);
+		size_t len = nl ? (size_t)(nl - rest.ptr) + 1 : rest.len;
+		struct weft_str line = { rest.ptr, len };
+		uint64_t seq = event_peek_seq(line);
 
-		if (!memmem(bytes, (size_t)n, lines.ptr, len)) {
-			w = file_write(f, lines.ptr, len, size);
-			size += len;
-		}
-		if (w < 0)
-			return fail_errno(err, (int)-w,
-					  "write a session's file");
-		lines = str_skip(lines, len);
+		/* Neither the file line nor an empty one. */
+		if (seq > 0 && !has_number(&x, &r->session, seq))
+			status = write_at(f, line, &size, err);
+		rest = str_skip(rest, len);
 	}
-	return WEFT_OK;
+	return status;
+}
+
+/* Does a line begin where the record's place begins? */
+static bool is_at_line(struct file *f, const struct frame_record *r)
+{
+	char before;
+
+	if (r->offset == 0 || (r->bytes.len > 0 && r->bytes.ptr[0] == '\n'))
+		return true;
+	return file_read(f, &before, 1, r->offset - 1) == 1 && before == '\n';
 }
 
 int replay_into(struct file *f, const struct frame_record *r,
@@ -149,7 +188,7 @@ int replay_into(struct file *f, const struct frame_record *r,
 	n = file_read(f, there, r->bytes.len, r->offset);
 	if (n < 0)
 		return fail_errno(err, (int)-n, "read a session's file");
-	if (st.size < r->offset ||
+	if (st.size < r->offset || !is_at_line(f, r) ||
 	    is_foreign(&r->session, (struct weft_str){ there, (size_t)n },
 		       r->bytes))
 		return replay_at_end(f, st.size, r, err);

@@ -26,6 +26,8 @@ int settle_collect(struct jsonl *js, struct settle_item **ret, size_t *ret_n,
 			.id = l->id,
 			.file = l->file ? live_file_ref(l->file) : NULL,
 			.created = l->created,
+			.edited = l->edited,
+			.end = l->end,
 		};
 	}
 	(void)pthread_mutex_unlock(&js->mutex);
@@ -45,9 +47,8 @@ void settle_free(struct settle_item *v, size_t n)
 
 /* ---- files ---- */
 
-/* A file that was replaced since gets its lines from the log once more. */
-static int replay_session(struct jsonl *js, const struct weft_id *id,
-			  struct weft_error *err)
+int replay_session(struct jsonl *js, const struct weft_id *id,
+		   struct weft_error *err)
 {
 	uint64_t at = js->wal.control.ckpt;
 	struct frame f;
@@ -69,28 +70,32 @@ static int replay_session(struct jsonl *js, const struct weft_id *id,
 }
 
 /*
- * Is the open file still the one with this name?  If not, somebody saved a
- * copy over it, and what we wrote went into a file without a name.
+ * Is the named file what we wrote to, as long as we left it or longer?  If
+ * not, somebody saved a copy over it, and what was written may have gone into
+ * a file without a name: its lines in the log are put into the new one.
  */
 static int check_name(struct jsonl *js, struct settle_item *item,
 		      const char *path, struct weft_error *err)
 {
 	struct file_stat named, open;
-	int r;
+	int r = fs_stat(js->fs, path, &named);
 
-	if (item->file && fs_stat(js->fs, path, &named) == 0 &&
-	    file_stat(item->file->f, &open) == 0 && named.ino == open.ino &&
-	    named.dev == open.dev)
+	if (r == 0 && !item->edited && named.size >= item->end &&
+	    (!item->file || (file_stat(item->file->f, &open) == 0 &&
+			     named.ino == open.ino && named.dev == open.dev)))
 		return WEFT_OK;
-	if (item->file) {
-		(void)pthread_mutex_lock(&js->writer);
-		r = replay_session(js, &item->id, err);
-		(void)pthread_mutex_unlock(&js->writer);
-		if (r < 0)
-			return r;
-		live_file_unref(item->file);
-		item->file = NULL;
-	}
+	if (r == -ENOENT && !item->file) /* removed by a person */
+		return WEFT_OK;
+	/* Nobody may append meanwhile. */
+	r = enter(js, err);
+	if (r < 0)
+		return r;
+	r = replay_session(js, &item->id, err);
+	leave(js);
+	if (r < 0)
+		return r;
+	live_file_unref(item->file);
+	item->file = NULL;
 	return WEFT_OK;
 }
 
@@ -200,7 +205,7 @@ int settle_files(struct jsonl *js, struct settle_item *v, size_t n,
 			char path[PATH_BYTES];
 
 			r = path_session(js, &v[i].id, path, err);
-			if (r == WEFT_OK && v[i].file)
+			if (r == WEFT_OK)
 				r = check_name(js, &v[i], path, err);
 		}
 		if (r < 0)

@@ -50,8 +50,8 @@ static int check_number(struct scrutiny *s, const struct store_event *e)
 		return report_problem(s->report, &s->session, s->file, s->line,
 				      s->offset, s->err,
 				      "events %llu to %llu are missing",
-				      (unsigned long long)(s->before + 1),
-				      (unsigned long long)(e->seq - 1));
+				      (unsigned long long)s->before + 1,
+				      (unsigned long long)e->seq - 1);
 	if (e->seq <= s->before)
 		return report_problem(s->report, &s->session, s->file, s->line,
 				      s->offset, s->err,
@@ -117,6 +117,8 @@ static int check_lines(struct scrutiny *s, struct file *f, uint64_t end)
 		return fail_errno(s->err, -got, "read %s", s->file);
 	if (s->line == 0)
 		return problem(s, "the file is empty");
+	if (s->before == 0)
+		return problem(s, "there is no event in the file");
 	if (s->more)
 		return problem(s, "a group of lines at the end is not whole");
 	return WEFT_OK;
@@ -209,9 +211,8 @@ struct walk {
 
 static int each_session(void *ctx, const struct weft_id *id)
 {
-	CLEANUP(live_file_cleanup) struct live_file *file = NULL;
 	struct walk *w = ctx;
-	struct page_source src;
+	struct page_source src = { 0 };
 	struct weft_error e;
 	char local[80];
 	int r = lookup_source(w->js, id, &src, &e);
@@ -227,8 +228,9 @@ static int each_session(void *ctx, const struct weft_id *id)
 			*w->err = e;
 		return r;
 	}
-	file = src.file;
-	r = verify_file(w->js, id, src.file->f, src.end, w->report, w->err);
+	CLEANUP(live_file_cleanup) struct live_file *file = src.file;
+
+	r = verify_file(w->js, id, file->f, src.end, w->report, w->err);
 	if (r == WEFT_OK)
 		r = compare_record(w->js, id, src.file->f, w->report, w->err);
 	if (r == WEFT_OK && w->report->progress &&

@@ -139,7 +139,7 @@ static int read_control(struct wal *w, uint64_t no, struct wal_control *ret,
 
 	for (unsigned slot = 0; slot < 2; slot++) {
 		char bytes[CONTROL_BYTES];
-		struct wal_control c;
+		struct wal_control c = { 0 };
 		ssize_t n = file_read(w->control_file, bytes, sizeof(bytes),
 				      slot * CONTROL_BYTES);
 
@@ -234,7 +234,7 @@ int wal_install(struct wal *w, const struct wal_control *c,
 
 int wal_reload(struct wal *w, uint64_t no, struct weft_error *err)
 {
-	struct wal_control c;
+	struct wal_control c = { 0 };
 	int r = read_control(w, no, &c, err);
 
 	return r < 0 ? r : wal_install(w, &c, err);
@@ -356,7 +356,7 @@ int wal_open(struct wal *w, struct fs *fs, const char *dir, bool read_only,
 int wal_load(struct wal *w, struct weft_error *err)
 {
 	unsigned flags = w->read_only ? FILE_READ : FILE_WRITE | FILE_CREATE;
-	struct wal_control c;
+	struct wal_control c = { 0 };
 	struct weft_error e = { 0 };
 	int r = open_file(w, "control", w->read_only ? FILE_READ : FILE_WRITE,
 			  &w->control_file, &e);
@@ -401,7 +401,7 @@ static int mend_segments(struct wal *w, const struct wal_control *c,
 int wal_mend(struct wal *w, struct weft_id *ret_store, struct weft_error *err)
 {
 	struct weft_error bad;
-	struct wal_control c;
+	struct wal_control c = { 0 };
 	int r = open_file(w, "control", FILE_WRITE, &w->control_file, &bad);
 
 	if (r == WEFT_OK)

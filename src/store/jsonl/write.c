@@ -114,7 +114,7 @@ static int view_find_op(struct store_view *v, const struct weft_id *session,
 {
 	struct event_range range = { 0 };
 	struct event_page page;
-	struct op_hit hit;
+	struct op_hit hit = { 0 };
 	struct live *l;
 	int r;
 
