@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "engine/plan.h"
+#include "model/body.h"
+#include "model/derive.h"
 
 int plan_check_live(const struct plan_session *s, struct weft_error *err)
 {
@@ -70,15 +72,71 @@ static int op_mismatch(const struct request *q, uint64_t seq,
 		    STR_ARG(q->op), (unsigned long long)seq);
 }
 
-/* Whether event i of the operation is what the request would have written. */
-static bool same_content(const struct request *q, size_t i, uint32_t type,
-			 const struct store_event *e)
+static bool is_target(const struct request *q, const struct store_hide *hide)
 {
+	for (size_t i = 0; i < q->n_targets; i++) {
+		if (q->targets[i] == hide->target)
+			return (hide->hidden != 0) == !q->undo;
+	}
+	return false;
+}
+
+/* Whether what the event did is what the request asks for. */
+static bool is_asked_for(const struct request *q, const struct store_op *op)
+{
+	bool gone;
+
+	switch ((enum store_op_kind)op->kind) {
+	case OP_NAME:
+		if (q->kind != REQUEST_NAME)
+			return true;
+		gone = id_is_zero(&op->u.name->session);
+		return str_eq(op->u.name->name, q->name) &&
+		       gone == (q->name_how == NAME_REMOVE);
+	case OP_HIDE:
+		return is_target(q, op->u.hide);
+	default:
+		return true;
+	}
+}
+
+/*
+ * The same for acts other than messages.  Their bodies depend on what was
+ * there before, so the event is applied to a copy of the record and judged by
+ * what it does; after it a patch must have nothing left to change.
+ */
+static int same_act(struct plan *p, const struct plan_session *s,
+		    const struct request *q, const struct store_event *e,
+		    bool *ret, struct weft_error *err)
+{
+	struct op_list ops = { .arena = &p->arena };
+	struct session_rec rec = s->rec;
+	int r = derive_event(&rec, e, NULL, &ops, err);
+
+	*ret = true;
+	for (size_t i = 0; i < ops.n && r == WEFT_OK; i++)
+		*ret = *ret && is_asked_for(q, &ops.v[i]);
+	if (r < 0 || q->kind != REQUEST_PATCH)
+		return r;
+	buf_reset(&p->body);
+	r = body_patch(q->patch, &rec, p->limits, &p->body, &p->arena, err);
+	*ret = p->body.len == 0;
+	return r;
+}
+
+/* Whether event i of the operation is what the request would have written. */
+static int same_content(struct plan *p, const struct plan_session *s,
+			const struct request *q, size_t i, uint32_t type,
+			const struct store_event *e, bool *ret,
+			struct weft_error *err)
+{
+	*ret = false;
 	if (e->type != type)
-		return false;
-	/* Other bodies depend on what was there before; their type must do. */
-	return q->kind != REQUEST_APPEND ||
-	       str_eq(e->body, q->messages[i].body);
+		return WEFT_OK;
+	if (q->kind != REQUEST_APPEND)
+		return same_act(p, s, q, e, ret, err);
+	*ret = str_eq(e->body, q->messages[i].body);
+	return WEFT_OK;
 }
 
 int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
@@ -97,6 +155,7 @@ int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
 		return r == WEFT_NOT_FOUND ? 0 : r;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t seq = hit.seq + i;
+		bool same;
 
 		r = plan_event_at(p, s, seq, &e, err);
 		if (r < 0)
@@ -112,7 +171,10 @@ int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
 		}
 		if (q->kind == REQUEST_APPEND && n != q->n_messages)
 			return op_mismatch(q, hit.seq, err);
-		if (!same_content(q, i, type, e))
+		r = same_content(p, s, q, i, type, e, &same, err);
+		if (r < 0)
+			return r;
+		if (!same)
 			return op_mismatch(q, seq, err);
 	}
 	q->ret_session = s->rec.id;

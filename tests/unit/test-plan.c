@@ -5,278 +5,7 @@
  * the public functions can show what happens when they do.  Here they are put
  * into one batch by hand, on a memory store.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-
-#include "base/id.h"
-#include "engine/internal.h"
-
-#define REQUESTS_MAX 96
-
-/* A request, and the one whose session it is for. */
-struct entry {
-	struct request *request;
-	struct request *of;
-};
-
-struct bench {
-	struct engine *engine;
-	struct store *store;
-	struct plan plan;
-	struct entry entries[REQUESTS_MAX];
-	size_t n, done; /* entries[done..n) are the next batch */
-	bool twice;     /* plan as if the store had to start over */
-	size_t n_ops;   /* of the last plan */
-	int64_t now_ms;
-	struct arena arena; /* what record() returned */
-};
-
-static int64_t tell_time(void *ctx)
-{
-	return ((struct bench *)ctx)->now_ms;
-}
-
-static struct bench *bench_open(const char *url)
-{
-	static struct bench bench;
-	struct bench *b = &bench;
-	struct weft_open_options o;
-	struct weft_error err;
-
-	*b = (struct bench){ .now_ms = INT64_C(1800000000000) };
-	weft_open_options_init(&o, sizeof(o));
-	o.now_ms = tell_time;
-	o.now_ctx = b;
-	assert_int_equal(engine_open(url, &o, &b->engine, &err), WEFT_OK);
-	b->store = engine_store(b->engine);
-	plan_init(&b->plan, b->engine);
-	return b;
-}
-
-static void bench_close(struct bench *b)
-{
-	for (size_t i = 0; i < b->n; i++)
-		request_free(b->entries[i].request);
-	plan_done(&b->plan);
-	arena_done(&b->arena);
-	assert_int_equal(engine_close(b->engine, NULL), WEFT_OK);
-}
-
-/* ---- requests ---- */
-
-static struct request *add(struct bench *b, uint32_t kind, struct request *of)
-{
-	struct request *q = request_new(kind, NULL);
-
-	assert_non_null(q);
-	assert_true(b->n < REQUESTS_MAX);
-	b->entries[b->n++] = (struct entry){ .request = q, .of = of };
-	return q;
-}
-
-static struct request *creates(struct bench *b, const char *key)
-{
-	struct request *q = add(b, REQUEST_CREATE, NULL);
-
-	q->create.key = str_of(key);
-	q->create.kind = KIND_PRIMARY;
-	return q;
-}
-
-static struct request *creates_named(struct bench *b, const char *key,
-				     const char *alias)
-{
-	struct request *q = creates(b, key);
-	struct weft_str *v = ARENA_NEW(&q->arena, struct weft_str);
-
-	*v = str_of(alias);
-	q->aliases = v;
-	q->n_aliases = 1;
-	return q;
-}
-
-static struct request *spawns(struct bench *b, struct request *parent)
-{
-	struct request *q = add(b, REQUEST_CREATE, parent);
-
-	q->create.kind = KIND_SUBAGENT;
-	return q;
-}
-
-/* One message for each text; NULL ends them. */
-static struct request *says_all(struct bench *b, struct request *of,
-				const char *op, const char *const *texts)
-{
-	struct request *q = add(b, REQUEST_APPEND, of);
-	size_t n = 0;
-
-	while (texts[n])
-		n++;
-	q->op = str_of(op);
-	q->messages = ARENA_ARRAY(&q->arena, struct message, n);
-	q->n_messages = n;
-	for (size_t i = 0; i < n; i++) {
-		struct weft_str json = arena_printf(
-			&q->arena, "{\"role\":\"user\",\"content\":\"%s\"}",
-			texts[i]);
-
-		assert_int_equal(message_check(json, engine_limits(b->engine),
-					       &q->arena, &q->messages[i],
-					       NULL),
-				 WEFT_OK);
-	}
-	return q;
-}
-
-static struct request *says_once(struct bench *b, struct request *of,
-				 const char *op, const char *text)
-{
-	return says_all(b, of, op, (const char *const[]){ text, NULL });
-}
-
-static struct request *says(struct bench *b, struct request *of,
-			    const char *text)
-{
-	return says_once(b, of, NULL, text);
-}
-
-static struct request *names(struct bench *b, struct request *of, uint32_t how,
-			     const char *name)
-{
-	struct request *q = add(b, REQUEST_NAME, of);
-
-	q->name = str_of(name);
-	q->name_how = how;
-	return q;
-}
-
-static struct request *redacts(struct bench *b, struct request *of,
-			       uint64_t seq, uint32_t undo)
-{
-	struct request *q = add(b, REQUEST_REDACT, of);
-	uint64_t *v = ARENA_NEW(&q->arena, uint64_t);
-
-	*v = seq;
-	q->targets = v;
-	q->n_targets = 1;
-	q->undo = undo;
-	return q;
-}
-
-static struct request *patches(struct bench *b, struct request *of,
-			       const char *json)
-{
-	struct request *q = add(b, REQUEST_PATCH, of);
-
-	q->patch = str_of(json);
-	return q;
-}
-
-/* ---- planning ---- */
-
-static int plan_entries(struct bench *b, struct store_view *view,
-			struct op_list *out, struct weft_error *err)
-{
-	struct plan *p = &b->plan;
-	int r = plan_begin(p, view, out, err);
-
-	assert_int_equal(r, WEFT_OK);
-	for (size_t i = b->done; i < b->n; i++) {
-		struct request *q = b->entries[i].request;
-		struct request *of = b->entries[i].of;
-
-		if (of && q->kind == REQUEST_CREATE)
-			q->create.parent = of->ret_session;
-		else if (of)
-			q->session = of->ret_session;
-		q->status = plan_one(p, q);
-		assert_false(p->broken);
-	}
-	return plan_end(p, err);
-}
-
-static int plan_by_hand(void *ctx, struct store_view *view, struct op_list *out,
-			struct weft_error *err)
-{
-	struct bench *b = ctx;
-	int r;
-
-	if (b->twice) {
-		r = plan_entries(b, view, out, err);
-		assert_int_equal(r, WEFT_OK);
-		out->n = 0;
-	}
-	r = plan_entries(b, view, out, err);
-	b->n_ops = out->n;
-	return r;
-}
-
-/* Write everything that was added since the last time, as one batch. */
-static void run(struct bench *b)
-{
-	struct store_want want = { 0 };
-	struct weft_error err = { 0 };
-
-	b->now_ms += 1000;
-	if (b->store->ops->write(b->store, &want, plan_by_hand, b, &err) < 0)
-		fail_msg("%s", err.message);
-	b->done = b->n;
-}
-
-static void expect_ok(const struct request *q)
-{
-	if (q->status < 0)
-		fail_msg("refused: %s", q->err.message);
-}
-
-static void expect_refused(const struct request *q, int code, const char *part)
-{
-	assert_int_equal(q->status, code);
-	assert_int_equal(q->err.code, code);
-	if (!strstr(q->err.message, part))
-		fail_msg("'%s' has no '%s'", q->err.message, part);
-}
-
-static struct session_rec record(struct bench *b, const struct request *q)
-{
-	struct session_rec rec = { 0 };
-	struct weft_error err;
-
-	if (engine_session(b->engine, &q->ret_session, &b->arena, &rec, &err) <
-	    0)
-		fail_msg("%s", err.message);
-	return rec;
-}
-
-static struct weft_id holder(struct bench *b, const char *name)
-{
-	struct weft_str text = str_of(name);
-	struct name_rec rec = { 0 };
-
-	assert_int_equal(b->store->ops->get_names(b->store, &text, 1, &b->arena,
-						  &rec, NULL),
-			 WEFT_OK);
-	return rec.session;
-}
-
-static bool holds(struct bench *b, const struct request *q, const char *name)
-{
-	struct weft_id id = holder(b, name);
-
-	return id_eq(&id, &q->ret_session);
-}
-
-static size_t events_of(struct bench *b, const struct request *q)
-{
-	return (size_t)record(b, q).head_seq;
-}
-
-/* ---- tests ---- */
+#include "plan-help.h"
 
 static void a_session_and_its_first_words(void **state)
 {
@@ -375,6 +104,38 @@ static void an_operation_comes_before_what_was_expected(void **state)
 	expect_ok(gone);
 	expect_ok(late);
 	assert_int_equal(late->ret_replayed, 1);
+	bench_close(b);
+}
+
+static void any_act_takes_place_once(void **state)
+{
+	struct bench *b = bench_open("memory:");
+	struct request *s = creates(b, "k"), *m = says(b, s, "a"), *q[8];
+
+	(void)state;
+	(void)m;
+	for (int round = 0; round < 2; round++) {
+		q[0] = patches(b, s, "{\"slug\":\"x\"}");
+		q[1] = names(b, s, NAME_ADD, "n");
+		q[2] = redacts(b, s, 2, 0);
+		q[3] = patches(b, s, "{\"slug\":\"y\"}");
+		q[4] = names(b, s, NAME_ADD, "o");
+		q[5] = redacts(b, s, 2, 1);
+		q[6] = names(b, s, NAME_REMOVE, "n");
+		q[7] = says(b, s, "b");
+		q[0]->op = q[3]->op = q[7]->op = STR("p");
+		q[1]->op = q[4]->op = q[6]->op = STR("n");
+		q[2]->op = q[5]->op = STR("r");
+		run(b);
+		for (int i = 0; i < 3; i++) {
+			expect_ok(q[i]);
+			assert_int_equal(q[i]->ret_replayed, round);
+			assert_int_equal(q[i]->ret_seq, 3 + i);
+		}
+		for (int i = 3; i < 8; i++)
+			expect_refused(q[i], WEFT_OP_MISMATCH, "other content");
+	}
+	assert_int_equal(events_of(b, s), 5);
 	bench_close(b);
 }
 
@@ -773,6 +534,7 @@ int main(void)
 		cmocka_unit_test(an_operation_takes_place_once),
 		cmocka_unit_test(an_operation_is_all_of_its_messages),
 		cmocka_unit_test(an_operation_comes_before_what_was_expected),
+		cmocka_unit_test(any_act_takes_place_once),
 		cmocka_unit_test(a_key_is_created_once),
 		cmocka_unit_test(a_creation_is_repeated_by_its_operation),
 		cmocka_unit_test(a_name_has_one_holder),
