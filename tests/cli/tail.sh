@@ -65,9 +65,16 @@ same 4 "$(wc -l <"$dir/followed")"
 
 "$WEFT" tail -f k >"$dir/followed" &
 pid=$!
-expect_line "$dir/followed" 1 >/dev/null
+n=$(weft tail k | wc -l)
+expect_line "$dir/followed" "$n" >/dev/null
+weft append k last >/dev/null
+expect_line "$dir/followed" $((n + 1)) >/dev/null
 kill -TERM "$pid"
 wait "$pid" || fail 'not ended cleanly by SIGTERM'
+
+same "$(weft tail k)" "$(cat "$dir/followed")"
+# In small pages too.
+same "$(weft tail k)" "$(weft --store "$WEFT_STORE?page=2" tail k)"
 
 # So does a reader that has seen enough, without another event.
 started=$SECONDS

@@ -29,6 +29,9 @@ weft append k --jsonl >/dev/null <<'LINES'
 {"role":"user","content":"red \u001b[31m bell \u0007 csi \u009b31m back \r over \u202e del \u007f ok \u00e9"}
 {"role":"assistant","parts":[{"type":"tool_use","id":"1","name":"\u001b]0;x\u0007","input":{"a":"\u009b"}}]}
 LINES
+# Some may also stand in JSON as they are.
+printf '{"role":"user","content":"raw \302\233 \342\200\256 \177"}\n' |
+	weft append k --jsonl >/dev/null
 
 # Control characters of messages are shown, not obeyed.
 shown=$(NO_COLOR=1 on_terminal "$WEFT" history k --format text)

@@ -579,6 +579,7 @@ static void counts_what_is_there(void **state)
 	assert_int_equal(get_u64(v, "events"), 9);
 	assert_int_equal(get_u64(yyjson_obj_get(v, "total"), "input_tokens"),
 			 3);
+	assert_non_null(strstr(lab->text, "\"cost_usd\":0.5,"));
 	assert_true(is_true(yyjson_obj_get(v, "health"), "writable"));
 	assert_true(get_u64(yyjson_obj_get(v, "engine"), "requests") >= 8);
 }
