@@ -111,7 +111,9 @@ int weft_call(struct weft_store *store, const char *request, size_t request_len,
 	c.store = engine_store(c.engine);
 	c.limits = engine_limits(c.engine);
 
-	r = call_parsed(&c, (struct weft_str){ request, request_len });
+	r = engine_check_process(c.engine, c.err);
+	if (r == WEFT_OK)
+		r = call_parsed(&c, (struct weft_str){ request, request_len });
 	if (r != WEFT_OK)
 		return r;
 	answer = mem_alloc(sizeof(*answer));

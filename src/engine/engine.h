@@ -103,6 +103,10 @@ int engine_close(struct engine *e, struct weft_error *err);
 int engine_start(struct store *store, const struct clock_source *clock,
 		 uint32_t flags, struct engine **ret, struct weft_error *err);
 
+/* IO in a process that did not open the store: for whoever goes on to use
+ * engine_store() directly. */
+int engine_check_process(const struct engine *e, struct weft_error *err);
+
 struct store *engine_store(struct engine *e);
 const struct store_limits *engine_limits(const struct engine *e);
 int64_t engine_now_ms(const struct engine *e);

@@ -38,9 +38,6 @@ struct engine {
 	struct watchers watchers;
 };
 
-/* IO in a process that did not open the store. */
-int engine_check_process(const struct engine *e, struct weft_error *err);
-
 /* Start a thread that the program's signals leave alone. */
 int thread_start(pthread_t *ret, void *(*run)(void *ctx), void *ctx,
 		 struct weft_error *err);

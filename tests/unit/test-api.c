@@ -1,6 +1,9 @@
 /* test-api.c - the door: requests, sessions, lists, care. */
 #include "api-help.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "api/near.h"
 #include "base/mem.h"
 
@@ -56,6 +59,26 @@ static void refuses_a_hostile_caller(void **state)
 	assert_string_equal(weft_answer_text(NULL, &len), "");
 	assert_int_equal(len, 0);
 	weft_answer_free(NULL);
+}
+
+/* Also methods that ask the store itself, which would be used by two. */
+static void refuses_a_child(void **state)
+{
+	struct lab *lab = *state;
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct weft_answer *answer;
+		static const char request[] = "{\"method\":\"list\"}";
+		int r = weft_call(lab->store, request, sizeof(request) - 1,
+				  &answer, NULL);
+
+		_exit(r == WEFT_IO ? 0 : 1);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 static void checks_fields(void **state)
@@ -634,6 +657,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(refuses_what_is_no_request),
 		TEST(refuses_a_hostile_caller),
+		TEST(refuses_a_child),
 		TEST(checks_fields),
 		TEST(takes_names_with_escapes),
 		TEST(knows_limits_of_fields),
