@@ -1,6 +1,7 @@
 /* lab.c - ask stores for deeds and note what they answer. */
 #include "crash/lab.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -384,6 +385,34 @@ void lab_hurt(struct lab *l, const struct weft_id *s, uint64_t seq)
 		if (l->facts[i].seq == seq && id_eq(&l->facts[i].session, s))
 			l->facts[i].hurt_since = l->n_deeds + 1;
 	}
+}
+
+void lab_intrude(struct lab *l, const struct weft_id *s)
+{
+	uint64_t seq = lab_head(l, s) + 1;
+	struct deed *d = new_deed(l);
+
+	l->facts =
+		grow(l->facts, l->n_facts, &l->room_facts, sizeof(*l->facts));
+	l->facts[l->n_facts++] =
+		(struct fact){ .session = *s, .seq = seq, .hurt_since = 1 };
+	d->n = 1;
+	d->answer = ANSWER_DONE;
+}
+
+static void lose_sync(void *ctx, struct simdisk *d, unsigned calls, uint64_t n)
+{
+	struct lost_sync *at = ctx;
+
+	(void)n;
+	if ((calls & SIM_SYNC) && ++at->seen == at->n)
+		simdisk_fail_sync(d, 1, -EIO);
+}
+
+void lab_lose_sync(struct lab *l, struct lost_sync *at)
+{
+	at->seen = 0;
+	simdisk_on_call(l->disk, lose_sync, at);
 }
 
 void lab_path(struct lab *l, const struct weft_id *s, char out[128])

@@ -113,6 +113,19 @@ void lab_hurt(struct lab *l, const struct weft_id *s, uint64_t seq);
  */
 const char *lab_resolve(struct lab *l, unsigned process);
 
+/*
+ * The n-th sync of a file from now on fails and loses what it was to write.
+ * Not of a directory: a file system whose directories cannot be written stops
+ * by itself, and does not call lost names clean.  Takes the disk's hook.
+ */
+struct lost_sync {
+	uint64_t n, seen;
+};
+void lab_lose_sync(struct lab *l, struct lost_sync *at);
+
+/* An event that somebody has put into the file, good for nothing. */
+void lab_intrude(struct lab *l, const struct weft_id *s);
+
 /* ---- checking ---- */
 
 /* A moment of the truth: deeds before `done` were answered. */

@@ -63,6 +63,7 @@ struct failure {
 	bool repeat;
 	uint64_t n; /* 0: none, only count */
 	uint64_t seen, hits;
+	struct lost_sync lost;
 	struct lab *l;
 };
 
@@ -87,19 +88,6 @@ static void arm(void *ctx, bool on)
 	}
 }
 
-/*
- * Only of files: a file system whose directories cannot be written stops by
- * itself, and does not call lost names clean.
- */
-static void lose_sync(void *ctx, struct simdisk *d, unsigned calls, uint64_t n)
-{
-	struct failure *f = ctx;
-
-	(void)n;
-	if ((calls & SIM_SYNC) && ++f->seen == f->n)
-		simdisk_fail_sync(d, 1, f->error);
-}
-
 static void begin_failing(struct failure *f, struct lab *l)
 {
 	f->l = l;
@@ -110,7 +98,9 @@ static void begin_failing(struct failure *f, struct lab *l)
 	sqlite_fails_at = f->source == SQLITE ? f->n : 0;
 	if (f->source == CALLS && f->n)
 		simdisk_fail_at(l->disk, f->calls, f->n, f->error, f->repeat);
-	simdisk_on_call(l->disk, f->source == LOST_SYNC ? lose_sync : NULL, f);
+	f->lost.n = f->n;
+	if (f->source == LOST_SYNC)
+		lab_lose_sync(l, &f->lost);
 }
 
 static void stop_failing(struct failure *f)
@@ -124,6 +114,8 @@ static void stop_failing(struct failure *f)
 		f->seen = sqlite_seen;
 	if (f->source == CALLS)
 		f->seen = simcounts_of(&c, f->calls);
+	if (f->source == LOST_SYNC)
+		f->seen = f->lost.seen;
 	simdisk_fail_at(f->l->disk, 0, 0, 0, false);
 	simdisk_fail_sync(f->l->disk, 0, 0);
 	simdisk_on_call(f->l->disk, NULL, NULL);
@@ -307,7 +299,7 @@ static void any_sync_may_fail(void **state)
 static void any_sync_may_fail_and_lose_what_it_was_to_write(void **state)
 {
 	(void)state;
-	fail_everywhere((struct failure){ .source = LOST_SYNC, .error = -EIO },
+	fail_everywhere((struct failure){ .source = LOST_SYNC },
 			"sync that loses");
 }
 
