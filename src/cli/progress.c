@@ -78,16 +78,18 @@ static void show(struct weft_store *store)
 		yyjson_obj_get(yyjson_doc_get_root(a.doc), "tasks"));
 	done = val_u64(task, "done");
 	total = val_u64(task, "total");
-	if (task && total > 0)
-		(void)fprintf(
-			stderr, "\rweft: %.*s: %llu of %llu (%llu%%)\033[K",
-			STR_ARG(val_str(task, "task")),
-			(unsigned long long)done, (unsigned long long)total,
-			(unsigned long long)(done * 100 / total));
-	else if (task)
-		(void)fprintf(stderr, "\rweft: %.*s: %llu\033[K",
+	if (task)
+		(void)fprintf(stderr, "\rweft: %.*s: %llu s",
 			      STR_ARG(val_str(task, "task")),
-			      (unsigned long long)done);
+			      (unsigned long long)val_u64(task, "seconds"));
+	if (total > 0)
+		(void)fprintf(stderr, ", %llu of %llu (%llu%%)",
+			      (unsigned long long)done,
+			      (unsigned long long)total,
+			      (unsigned long long)(done * 100 / total));
+	else if (done > 0)
+		(void)fprintf(stderr, ", %llu", (unsigned long long)done);
+	(void)fprintf(stderr, "\033[K");
 	answer_done(&a);
 }
 
