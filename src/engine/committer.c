@@ -166,6 +166,9 @@ static void tell_watchers(struct engine *e)
 {
 	const struct plan_session *s = e->committer.plan.sessions;
 
+	/* Who joins after this finds what was written in the store. */
+	if (watchers_count(&e->watchers) == 0)
+		return;
 	for (; s; s = s->next) {
 		if (s->changed)
 			watchers_tell(&e->watchers, &s->rec.id,

@@ -12,7 +12,8 @@
  * planned against the store and those before it in the batch, bad ones are
  * refused alone, and the rest is made durable with one flush.  Then each
  * request is answered once, in order.  There is no timer: while one flush
- * runs, the next batch gathers.
+ * runs, the next batch gathers.  A thread in engine_run that finds nothing else
+ * going on does the committer's work for its own request (queue.h).
  *
  * Which thread may touch what is said at each field.  Locks are never nested.
  */
