@@ -201,7 +201,7 @@ static void our_own_events_wake_without_the_store(void **state)
 
 	(void)state;
 	sleeper_start(&s, b, &id, 2, -1);
-	sleeper_start(&t, b, &other, 1, 200);
+	sleeper_start(&t, b, &other, 1, 2000);
 	until_waiting(b, 2);
 	say(b, &id);
 	(void)usleep(10000);
