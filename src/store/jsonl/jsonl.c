@@ -241,6 +241,12 @@ static int open_writable(struct jsonl *js, bool create, struct weft_error *err)
 	bool exists;
 	int r = layout_check(js, create, &exists, err);
 
+	/* What is not for us is not touched, not even by taking its lock. */
+	if (r == WEFT_OK && exists) {
+		r = layout_read_format(js, err);
+		if (r == WEFT_CORRUPT && js->unchecked)
+			r = WEFT_OK;
+	}
 	if (r == WEFT_OK)
 		r = open_wal_lock(js, err);
 	if (r == WEFT_OK)

@@ -75,13 +75,27 @@ static void close_some(struct jsonl *js, const struct live *keep)
 	}
 }
 
-/* Somebody may have rewritten it, even to the same size. */
-static bool has_other_gen(const struct live *l, struct file *f)
+/* What its first line says: a file that needs more than we know is left
+ * alone, and one may have been rewritten, even to the same size. */
+static int check_head(struct live *l, struct file *f, const char *path,
+		      struct weft_error *err)
 {
 	struct file_line head;
 	uint64_t bytes;
 
-	return file_line_of(f, &head, &bytes) == 1 && head.gen != l->gen;
+	if (file_line_of(f, &head, &bytes) != 1)
+		return WEFT_OK;
+	/* Without its seal it is no more than damage. */
+	if (head.sealed && head.version > EVENT_FORMAT)
+		return fail(err, WEFT_IO,
+			    "%s is of a newer format: update weft", path);
+	if (head.sealed && !head.known_needs)
+		return fail(err, WEFT_IO,
+			    "%s needs \"%s\", which this weft does not know: "
+			    "update weft",
+			    path, head.first_need);
+	l->strange = l->strange || head.gen != l->gen;
+	return WEFT_OK;
 }
 
 int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
@@ -104,12 +118,14 @@ int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
 					 "'weft reindex'",
 					 path) :
 				    fail_errno(err, -r, "open %s", path);
+		else
+			r = check_head(l, f->f, path, err);
 	}
 	if (r < 0) {
+		file_close(f->f);
 		mem_free(f);
 		return r;
 	}
-	l->strange = l->strange || has_other_gen(l, f->f);
 	lock(js);
 	live_close_file(js, l);
 	close_some(js, l);

@@ -20,6 +20,7 @@ struct sweep {
 	uint64_t end;  /* behind the last valid frame */
 	uint64_t last; /* where that begins */
 	uint64_t n;
+	bool damaged; /* something was stepped over */
 	struct settle_item *items;
 	size_t n_items, room;
 	struct weft_error *err;
@@ -41,8 +42,10 @@ static int sweep(struct sweep *s)
 
 		if (found == 0) {
 			found = wal_find_later(w, at, &at, s->err);
-			if (found == 1)
+			if (found == 1) {
+				s->damaged = true;
 				continue; /* step over the damage */
+			}
 		}
 		if (found <= 0)
 			return found;
@@ -163,14 +166,37 @@ static int firm_ground(struct jsonl *js, struct weft_error *err)
 	return wal_put_control(&js->wal, &js->wal.control, err);
 }
 
+/*
+ * Do the frames end before the place that the state names?  Its writers have
+ * seen them, so they were damaged since; after a restart the state says
+ * nothing.
+ */
+static bool is_end_missing(struct jsonl *js, uint64_t end)
+{
+	struct wal_state st;
+
+	return js->boot != 0 && wal_get_state(&js->wal, &st, NULL) == WEFT_OK &&
+	       st.boot == js->boot && st.control_no == js->wal.control.no &&
+	       st.prev > end;
+}
+
+/* What a lost frame made of its lines is known from the files only. */
+static int find_damage(struct sweep *s)
+{
+	int r = sweep(s);
+
+	if (r == WEFT_OK && (s->damaged || is_end_missing(s->js, s->end)))
+		r = replace_catalog(s->js, s->err);
+	return r;
+}
+
 int recover(struct jsonl *js, struct weft_error *err)
 {
 	struct sweep s = { .js = js, .err = err };
 	int r = firm_ground(js, err);
 
 	if (r == WEFT_OK)
-		r = sweep(&s);
-
+		r = find_damage(&s);
 	if (r == WEFT_OK && s.n == 0)
 		return reset_state(js, s.end, err);
 	if (r == WEFT_OK)

@@ -335,6 +335,16 @@ static uint64_t gen_of(struct file *f)
 	return file_line_of(f, &head, &bytes) == 1 ? head.gen : 1;
 }
 
+/* Whatever it needs would be lost. */
+static bool is_newer(struct file *f)
+{
+	struct file_line head;
+	uint64_t bytes;
+
+	return file_line_of(f, &head, &bytes) == 1 && head.sealed &&
+	       (head.version > EVENT_FORMAT || !head.known_needs);
+}
+
 static int each_session(void *ctx, const struct weft_id *id)
 {
 	struct walk *w = ctx;
@@ -343,7 +353,7 @@ static int each_session(void *ctx, const struct weft_id *id)
 	struct repair p = {
 		.js = w->js, .report = w->report, .session = *id, .err = w->err
 	};
-	char path[PATH_BYTES];
+	char path[PATH_BYTES], local[80];
 	struct file_stat st = { 0 };
 	int r = path_session(w->js, id, path, w->err);
 
@@ -359,6 +369,11 @@ static int each_session(void *ctx, const struct weft_id *id)
 	w->report->events += found.events;
 	if (r < 0 || found.n_problems == 0)
 		return r;
+	if (is_newer(f)) {
+		path_session_local(id, local);
+		return report_problem(w->report, id, local, 1, 0, w->err,
+				      "written by a newer weft: left alone");
+	}
 	p.gen = gen_of(f);
 	buf_init(&p.out, 0);
 	buf_init(&p.bad, 0);

@@ -223,6 +223,13 @@ static int each_session(void *ctx, const struct weft_id *id)
 		return report_problem(w->report, id, local, 0, 0, w->err,
 				      "no line of it can be read");
 	}
+	/* One file that is not for us costs the others nothing. */
+	if (r == WEFT_IO) {
+		path_session_local(id, local);
+		w->report->sessions++;
+		return report_problem(w->report, id, local, 0, 0, w->err, "%s",
+				      e.message);
+	}
 	if (r < 0) {
 		if (w->err)
 			*w->err = e;
