@@ -56,14 +56,17 @@ refused() {
 		found=$?
 	same "$status" "$found"
 	same '' "$(cat "$dir/out")"
-	same "$code" "$(json 'd["error"]["code"]' <"$dir/err")"
-	same "${said#weft: }" "$(json 'd["error"]["message"]' <"$dir/err")"
+	said=${said#weft: }
+	said=${said//\\/\\\\}
+	said=${said//\"/\\\"}
+	same "{\"error\":{\"code\":\"$code\",\"message\":\"$said\"}}" \
+		"$(cat "$dir/err")"
 }
 
 # json EXPRESSION: prints it, in Python, of the JSON on standard input, which
 # is d; texts as they are, everything else as JSON.
 json() {
-	python3 -c '
+	python3 -I -S -c '
 import json, sys
 d = json.load(sys.stdin)
 v = eval(sys.argv[1])
@@ -73,7 +76,7 @@ print(v if isinstance(v, str) else json.dumps(v))
 
 # jsonl EXPRESSION: the same of JSON lines, of which d is the list.
 jsonl() {
-	python3 -c '
+	python3 -I -S -c '
 import json, sys
 d = [json.loads(line) for line in sys.stdin]
 v = eval(sys.argv[1])
@@ -88,5 +91,5 @@ texts() {
 
 # head SESSION: the number of its last event.
 head_of() {
-	weft show --json "$1" | json 'd["head_seq"]'
+	weft show --json "$1" | sed 's/.*"head_seq":\([0-9]*\).*/\1/'
 }
