@@ -100,6 +100,8 @@ static void damage(const char *path, const char *bytes, size_t len, size_t at,
 	char *copy = malloc(len + 1);
 
 	must(copy != NULL);
+	(void)snprintf(must_note, sizeof(must_note), "%.200s, byte %zu, how %d",
+		       path, at, how);
 	memcpy(copy, bytes, len);
 	if (how == NEWLINE)
 		copy[at] = '\n';

@@ -17,10 +17,14 @@
 
 /* ---- places ---- */
 
+char must_note[256];
+
 void must_(bool ok, const char *what, const char *file, int line)
 {
 	if (ok)
 		return;
+	if (must_note[0])
+		(void)fprintf(stderr, "# with %s\n", must_note);
 	(void)fprintf(stderr, "# %s:%d: not true: %s (%s)\n", file, line, what,
 		      errno ? strerror(errno) : "no errno");
 	abort();

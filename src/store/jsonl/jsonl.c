@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/jsonl/blob.h"
@@ -25,7 +26,11 @@ static uint64_t read_boot(struct fs *fs)
 	if (file_open(fs, path, FILE_READ, &f) < 0)
 		return 0;
 	n = file_read(f, text, sizeof(text), 0);
-	return n > 0 ? hash_bytes(text, (size_t)n) | 1 : 0;
+	if (n <= 0)
+		return 0;
+	/* The same for every process, unlike hash_bytes(). */
+	return (uint64_t)crc32c(0, text, (size_t)n) << 32 |
+	       crc32c(1, text, (size_t)n) | 1;
 }
 
 static void init_locks(struct jsonl *js)

@@ -185,7 +185,9 @@ static int find_damage(struct sweep *s)
 {
 	int r = sweep(s);
 
-	if (r == WEFT_OK && (s->damaged || is_end_missing(s->js, s->end)))
+	/* Whoever repairs believes nothing that is derived. */
+	if (r == WEFT_OK &&
+	    (s->damaged || s->js->unchecked || is_end_missing(s->js, s->end)))
 		r = replace_catalog(s->js, s->err);
 	return r;
 }
