@@ -28,7 +28,6 @@
 
 enum field_type {
 	TYPE_LINE,    /* string without control characters */
-	TYPE_TEXT,    /* any string */
 	TYPE_CHOICE,  /* one of the words in `values` */
 	TYPE_INTEGER, /* 0 to API_INTEGER_MAX */
 	TYPE_BOOLEAN,

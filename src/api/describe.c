@@ -4,12 +4,12 @@
 static const char *type_name(uint32_t type)
 {
 	static const char *const names[] = {
-		[TYPE_LINE] = "line",       [TYPE_TEXT] = "text",
-		[TYPE_CHOICE] = "choice",   [TYPE_INTEGER] = "integer",
-		[TYPE_BOOLEAN] = "boolean", [TYPE_TIME] = "time",
-		[TYPE_OBJECT] = "object",   [TYPE_ARRAY] = "array",
-		[TYPE_LINES] = "lines",     [TYPE_MODEL] = "model",
-		[TYPE_REF] = "message",     [TYPE_REFS] = "messages",
+		[TYPE_LINE] = "line",       [TYPE_CHOICE] = "choice",
+		[TYPE_INTEGER] = "integer", [TYPE_BOOLEAN] = "boolean",
+		[TYPE_TIME] = "time",       [TYPE_OBJECT] = "object",
+		[TYPE_ARRAY] = "array",     [TYPE_LINES] = "lines",
+		[TYPE_MODEL] = "model",     [TYPE_REF] = "message",
+		[TYPE_REFS] = "messages",
 	};
 
 	return names[type];

@@ -182,9 +182,6 @@ static int check_value(struct call *c, const struct field *f, yyjson_val *v)
 	case TYPE_LINES:
 	case TYPE_REFS:
 		return check_array(c, f, v);
-	case TYPE_TEXT:
-		good = yyjson_is_str(v);
-		break;
 	case TYPE_INTEGER:
 		good = is_integer(v);
 		break;

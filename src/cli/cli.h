@@ -126,7 +126,4 @@ void text_report(struct cli *c, yyjson_val *report);
 /* Call a method that may take long, with progress on a terminal. */
 int progress_call(struct cli *c, struct req *q, struct answer *ret);
 
-/* Read standard input to its end, at most `max` bytes. */
-int cli_read_stdin(struct cli *c, size_t max, struct buf *to);
-
 #endif

@@ -51,7 +51,7 @@ static const struct arg args[] = {
 	  .optional = 1 },
 };
 
-int cli_read_stdin(struct cli *c, size_t max, struct buf *to)
+static int read_stdin(struct cli *c, size_t max, struct buf *to)
 {
 	for (;;) {
 		char *room = buf_reserve(to, KIB(64));
@@ -84,7 +84,7 @@ static int take_text(struct cli *c, struct buf *b)
 		return fail(c->err, WEFT_USAGE,
 			    "append: TEXT is missing; or give it on standard "
 			    "input");
-	r = cli_read_stdin(c, STDIN_BYTES_MAX, b);
+	r = read_stdin(c, STDIN_BYTES_MAX, b);
 	/* The newline that ends the last line is the shell's. */
 	if (r == WEFT_OK && b->len > 0 && b->ptr[b->len - 1] == '\n')
 		b->len--;
