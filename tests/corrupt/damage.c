@@ -194,7 +194,7 @@ static void read_with_every_damage(const struct place *p, const char *path,
 static void reading_a_damaged_session_hurts_no_other(void **state)
 {
 	copy_tree(template, ((struct place *)*state)->store);
-	read_with_every_damage(*state, victim_file, is_sanitized() ? 7 : 2,
+	read_with_every_damage(*state, victim_file, is_sanitized() ? 7 : 3,
 			       true);
 }
 
@@ -205,14 +205,14 @@ static void reading_beside_a_damaged_catalogue(void **state)
 
 	copy_tree(template, p->store);
 	join_path(path, p->store, "catalog.db");
-	read_with_every_damage(p, path, is_sanitized() ? 2003 : 251, false);
+	read_with_every_damage(p, path, is_sanitized() ? 2003 : 509, false);
 }
 
 static void reading_with_a_damaged_log(void **state)
 {
 	static const char *const names[] = { "wal/state", "wal/control",
 					     "wal/00000001", "weft.json" };
-	const size_t strides[] = { 1, 61, 1021, 1 };
+	const size_t strides[] = { 1, 127, 2039, 1 };
 	const struct place *p = *state;
 
 	for (size_t i = 0; i < 4; i++) {
@@ -400,10 +400,10 @@ static void open_with_damage(const struct place *p, const char *name,
 
 static void a_damaged_log_is_stepped_over_or_set_aside(void **state)
 {
-	open_with_damage(*state, "wal/00000001", scaled(60), 49152);
-	open_with_damage(*state, "wal/state", scaled(40), 80);
-	open_with_damage(*state, "wal/control", scaled(40), 8192);
-	open_with_damage(*state, "weft.json", scaled(60), 80);
+	open_with_damage(*state, "wal/00000001", scaled(40), 49152);
+	open_with_damage(*state, "wal/state", scaled(20), 80);
+	open_with_damage(*state, "wal/control", scaled(24), 8192);
+	open_with_damage(*state, "weft.json", scaled(32), 80);
 }
 
 static void without_control_or_weft_json(void **state)

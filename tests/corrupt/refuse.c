@@ -269,6 +269,48 @@ static void a_reader_sees_what_a_killed_writer_left(void **state)
 	read_what_was_left(p);
 }
 
+struct reader {
+	const struct place *place;
+	int fd;
+};
+
+static void read_along(void *ctx)
+{
+	const struct reader *w = ctx;
+	struct weft_store *s = open_place(w->place, NULL, WEFT_OPEN_READ_ONLY);
+	struct weft_error err = { 0 };
+	uint64_t head = 0;
+
+	must(count_said(s, "a", "later") == 0);
+	must(write(w->fd, "x", 1) == 1);
+	must(weft_wait(s, "a", 1, 2, 20000, &head, &err) == WEFT_OK);
+	must(count_said(s, "a", "later") == 1);
+	close_place(s);
+}
+
+static void a_reader_follows_a_writer_of_another_process(void **state)
+{
+	struct place *p = *state;
+	struct weft_store *s;
+	struct reader w = { .place = p };
+	int ends[2];
+	char c;
+	pid_t pid;
+
+	make_store(p);
+	must(pipe(ends) == 0);
+	w.fd = ends[1];
+	/* The state is there before the reader comes. */
+	s = open_place(p, NULL, 0);
+	pid = start_child(read_along, &w);
+	must(read(ends[0], &c, 1) == 1);
+	must(say(s, "a", "later") == 3);
+	join_child(pid);
+	close_place(s);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
 /* ---- disks ---- */
 
 static void on_a_small_disk(struct place *p)
@@ -375,6 +417,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_needs_more_is_not_written_to),
 		cmocka_unit_test(what_belongs_to_others_is_left_alone),
 		cmocka_unit_test(a_reader_sees_what_a_killed_writer_left),
+		cmocka_unit_test(a_reader_follows_a_writer_of_another_process),
 		cmocka_unit_test(full_and_read_only_disks_are_told),
 		cmocka_unit_test(nobody_else_can_read_it_whatever_the_umask),
 	};
