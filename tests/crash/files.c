@@ -147,6 +147,29 @@ static void a_file_edited_in_place_keeps_what_follows(void **state)
 	edit_under_writers(alter_and_save);
 }
 
+/* The file of a session that has lost a name says so with an old version. */
+static void an_edited_file_takes_back_no_name(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s = begin_in(l, A), t;
+	char path[128];
+
+	lab_start(l, A);
+	t = lab_create(l, NULL);
+	lab_name(l, &s, "alias");
+	lab_ok(l, lab_commit(l));
+	lab_start(l, A);
+	lab_name(l, &t, "alias");
+	lab_ok(l, lab_commit(l));
+	lab_ok(l, lab_task(l, A, TASK_CHECKPOINT));
+	lab_path(l, &s, path);
+	save_a_copy(l, &s, path);
+	simdisk_sync(l->disk);
+	lab_ok(l, lab_say_one(l, A, &s, 100));
+	must_be_fine(l, check_store(l, l->store[A], lab_now(l), NULL));
+	must_be_fine(l, check_cuts(l, 1));
+}
+
 /* ---- the catalogue ---- */
 
 static void a_catalogue_of_an_earlier_time_is_made_again(void **state)
@@ -287,6 +310,7 @@ static const struct CMUnitTest tests[] = {
 	LAB_TEST(a_byte_appended_to_a_file_costs_one_number),
 	LAB_TEST(a_byte_cut_off_a_file_costs_nothing),
 	LAB_TEST(a_file_edited_in_place_keeps_what_follows),
+	LAB_TEST(an_edited_file_takes_back_no_name),
 	LAB_TEST(a_catalogue_of_an_earlier_time_is_made_again),
 	LAB_TEST(a_catalogue_deleted_while_open_is_made_again),
 	LAB_TEST(a_damaged_last_line_keeps_its_number),

@@ -315,12 +315,29 @@ struct refolding {
 	struct live *l;
 };
 
+/* What a file read again says of a name is mostly what the catalogue has, or
+ * older: the name may have moved on to another session. */
+static int name_set_if_news(struct jsonl *js, const struct name_rec *name)
+{
+	CLEANUP(arena_done) struct arena a;
+	struct catalog_name row;
+	int r;
+
+	arena_init(&a, 0);
+	(void)pthread_rwlock_rdlock(&js->catalog_lock);
+	r = catalog_get_name(js->catalog, name->name, &a, &row, NULL);
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	if (r == WEFT_OK && row.name.ver >= name->ver)
+		return WEFT_OK;
+	return r == WEFT_NO_MEMORY ? r : name_set(js, name, js->mine | 1, NULL);
+}
+
 static int effect_on_overlay(void *ctx, const struct store_op *op)
 {
 	struct refolding *g = ctx;
 
 	if (op->kind == OP_NAME)
-		return name_set(g->js, op->u.name, g->js->mine | 1, NULL);
+		return name_set_if_news(g->js, op->u.name);
 	if (op->kind == OP_HIDE)
 		return live_hide(g->js, g->l, op->u.hide, NULL);
 	return WEFT_OK;
