@@ -14,6 +14,8 @@
 #include "base/crc32c.h"
 #include "base/id.h"
 #include "crash/place.h"
+#include "sim/simdisk.h"
+#include "store/store.h"
 
 #define NOBODY 65534
 
@@ -383,6 +385,33 @@ static void full_and_read_only_disks_are_told(void **state)
 	join_child(start_child(mount_and_try, *state));
 }
 
+static int open_simulated(struct simdisk *d, uint32_t flags, struct store **ret,
+			  struct weft_error *err)
+{
+	struct store_open o = { .flags = flags, .fs = simdisk_process(d) };
+
+	return store_open_url("jsonl:/s", &o, ret, err);
+}
+
+static void a_network_is_for_one_only(void **state)
+{
+	struct simdisk *d = simdisk_new();
+	struct weft_error err = { 0 };
+	struct store *s = NULL, *other = NULL;
+
+	(void)state;
+	simdisk_set_kind(d, "nfs", true, false);
+	assert_int_equal(open_simulated(d, STORE_CREATE, &s, &err), WEFT_IO);
+	assert_non_null(strstr(err.message, "network file system (nfs)"));
+	assert_int_equal(
+		open_simulated(d, STORE_CREATE | STORE_SINGLE, &s, &err),
+		WEFT_OK);
+	assert_int_equal(open_simulated(d, STORE_SINGLE, &other, &err),
+			 WEFT_BUSY);
+	assert_int_equal(store_close(s, &err), WEFT_OK);
+	simdisk_free(d);
+}
+
 static int check_mode(const char *path, const struct stat *st, int kind,
 		      struct FTW *ftw)
 {
@@ -419,6 +448,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_reader_sees_what_a_killed_writer_left),
 		cmocka_unit_test(a_reader_follows_a_writer_of_another_process),
 		cmocka_unit_test(full_and_read_only_disks_are_told),
+		cmocka_unit_test(a_network_is_for_one_only),
 		cmocka_unit_test(nobody_else_can_read_it_whatever_the_umask),
 	};
 
