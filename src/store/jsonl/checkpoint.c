@@ -11,6 +11,7 @@
  * quiet for a second, and when the last process closes.
  */
 #include <errno.h>
+#include <signal.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -246,9 +247,17 @@ static void *run_thread(void *arg)
 
 int checkpoint_start(struct jsonl *js, struct weft_error *err)
 {
+	sigset_t all, before;
+	int r;
+
 	if (js->read_only || js->by_hand)
 		return WEFT_OK;
-	if (pthread_create(&js->thread, NULL, run_thread, js) != 0)
+	/* Signals are for the program's own threads. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&js->thread, NULL, run_thread, js);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r != 0)
 		return fail(err, WEFT_NO_MEMORY, "cannot start a thread");
 	js->has_thread = true;
 	return WEFT_OK;

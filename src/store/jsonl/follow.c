@@ -382,13 +382,11 @@ static int try_catch_up(struct jsonl *js, struct weft_error *err)
 	else if (r == WEFT_OK && st.ckpt > js->my_ckpt)
 		live_prune(js, st.ckpt);
 	at = js->mine;
-	while (r == WEFT_OK && at < st.end) {
+	/* Behind the last frame the log may have moved on to another segment. */
+	while (r == WEFT_OK && at < st.prev) {
 		struct frame f;
 
 		r = wal_read_frame(&js->wal, at, &js->frame_read, &f, err);
-		if (r == 0 && wal_next_segment(&js->wal, at, &at) == 0 &&
-		    at >= st.end)
-			break; /* a checkpoint has moved on to here */
 		if (r <= 0) {
 			r = r < 0 ? r : 1; /* the segment was used again */
 			break;

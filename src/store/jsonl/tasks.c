@@ -77,17 +77,17 @@ static int search_line(struct blob_search *b, struct weft_str line)
 static int search_session(void *ctx, const struct weft_id *id)
 {
 	struct blob_search *b = ctx;
-	CLEANUP(line_reader_done) struct line_reader in;
 	struct page_source src = { 0 };
 	struct line line;
 	int got, r = lookup_source(b->js, id, &src, b->err);
 
-	line_reader_init(&in, r < 0 ? NULL : src.file->f, 0, src.end);
 	/* A file that cannot be read may refer to anything. */
 	if (r < 0)
 		return r;
 	CLEANUP(live_file_cleanup) struct live_file *file = src.file;
+	CLEANUP(line_reader_done) struct line_reader in;
 
+	line_reader_init(&in, file->f, 0, src.end);
 	while ((got = line_reader_next(&in, &line)) == 1) {
 		r = search_line(b, line.text);
 		if (r < 0)

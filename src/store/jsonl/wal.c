@@ -641,12 +641,15 @@ int wal_read_frame(struct wal *w, uint64_t at, struct buf *b, struct frame *ret,
 		   struct weft_error *err)
 {
 	int r = read_frame_at(w, at, b, ret, err);
-	uint64_t next = 0;
+	uint64_t next = at;
 
-	if (r != 0 || wal_next_segment(w, at, &next) < 0)
-		return r;
-	r = read_frame_at(w, next, b, ret, err);
-	return r == 1 && ret->prev != at ? 0 : r;
+	/* A frame that is too large for a segment goes to a later one. */
+	while (r == 0 && wal_next_segment(w, next, &next) == WEFT_OK) {
+		r = read_frame_at(w, next, b, ret, err);
+		if (r == 1 && ret->prev > at)
+			return 0; /* others came before it */
+	}
+	return r;
 }
 
 int wal_find_later(struct wal *w, uint64_t at, uint64_t *ret_lsn,
@@ -675,17 +678,14 @@ int wal_find_later(struct wal *w, uint64_t at, uint64_t *ret_lsn,
 
 int wal_next_segment(const struct wal *w, uint64_t at, uint64_t *ret)
 {
-	bool found = false;
-
+	/* They are in order. */
 	for (uint32_t i = 0; i < w->control.n; i++) {
-		uint64_t base = w->control.seg[i].base;
-
-		if (base > at && (!found || base < *ret)) {
-			*ret = base;
-			found = true;
+		if (w->control.seg[i].base > at) {
+			*ret = w->control.seg[i].base;
+			return WEFT_OK;
 		}
 	}
-	return found ? WEFT_OK : WEFT_BUSY;
+	return WEFT_BUSY;
 }
 
 int wal_place(const struct wal *w, const struct wal_state *st, uint64_t bytes,
@@ -694,13 +694,11 @@ int wal_place(const struct wal *w, const struct wal_state *st, uint64_t bytes,
 	uint64_t at = st->end;
 	int i = segment_at(w, at);
 
-	if (i < 0 ||
-	    at + bytes > w->control.seg[i].base + w->control.seg[i].size) {
+	while (i < 0 ||
+	       at + bytes > w->control.seg[i].base + w->control.seg[i].size) {
 		if (wal_next_segment(w, at, &at) < 0)
 			return WEFT_BUSY;
 		i = segment_at(w, at);
-		if (i < 0 || bytes > w->control.seg[i].size)
-			return WEFT_BUSY;
 	}
 	*ret = at;
 	return WEFT_OK;

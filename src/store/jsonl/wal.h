@@ -25,7 +25,8 @@
  *
  * A segment's frames follow each other without a gap.  Where the next frame
  * does not fit, or at a checkpoint, the log goes on at the start of the next
- * segment; a frame there whose `prev` is the end of the last one continues it.
+ * segment that has room for it; a frame there whose `prev` is not behind the end
+ * of the last one continues it.
  */
 #ifndef STORE_JSONL_WAL_H
 #define STORE_JSONL_WAL_H
