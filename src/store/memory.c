@@ -15,11 +15,12 @@
 #include "base/hash.h"
 #include "base/id.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "store/match.h"
 
 int memory_check_process(const struct memory *m, struct weft_error *err)
 {
-	if (m->pid != getpid())
+	if (m->process != process_generation())
 		return fail(err, WEFT_IO,
 			    "the store was opened before fork(): open it again "
 			    "in this process");
@@ -84,7 +85,7 @@ static int memory_open(const struct store_open *o, struct store **ret,
 		mem_free(m);
 		return r;
 	}
-	m->pid = getpid();
+	m->process = process_generation();
 	m->read_only = o->flags & STORE_READ_ONLY;
 	m->stamp = 1;
 	index_init(&m->index);
@@ -115,7 +116,7 @@ static int memory_close(struct store *s, struct weft_error *err)
 	table_done(&m->blobs);
 	index_done(&m->index);
 	/* After fork() somebody may hold them who does not exist here. */
-	if (m->pid == getpid()) {
+	if (m->process == process_generation()) {
 		(void)pthread_mutex_destroy(&m->writer);
 		(void)pthread_mutex_destroy(&m->bell);
 		(void)pthread_rwlock_destroy(&m->lock);
@@ -684,7 +685,7 @@ static void memory_wake(struct store *s)
 {
 	struct memory *m = memory_of(s);
 
-	if (m->pid != getpid())
+	if (m->process != process_generation())
 		return;
 	(void)pthread_mutex_lock(&m->bell);
 	m->wakes++;

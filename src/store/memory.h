@@ -3,7 +3,6 @@
 #define STORE_MEMORY_H
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include "base/table.h"
 #include "store/index.h"
@@ -37,7 +36,7 @@ struct memory_blob {
  */
 struct memory {
 	struct store store;
-	pid_t pid; /* of the process that opened it */
+	uint64_t process; /* process_generation() of who opened it */
 	bool read_only;
 
 	pthread_mutex_t writer;
