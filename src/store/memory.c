@@ -485,12 +485,12 @@ static int memory_list(struct store *s, const struct list_query *q,
 		return r;
 	arena_init(&g.scratch, 0);
 	g.v = mem_zero(m->index.sessions.n + 1, sizeof(*g.v));
-	if (g.v) {
-		table_each(&m->index.sessions, gather, &g);
-		r = g.status;
-	} else {
-		r = fail_no_memory(err);
+	if (!g.v) {
+		unlock(m);
+		return fail_no_memory(err);
 	}
+	table_each(&m->index.sessions, gather, &g);
+	r = g.status;
 	if (r == WEFT_OK) {
 		qsort_r(g.v, g.n, sizeof(*g.v), by_list_order, &sort);
 		r = copy_records(&g, match_limit(q, &s->limits), a, ret, err);

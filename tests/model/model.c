@@ -7,6 +7,7 @@
  * On a difference it prints the seed, leaves out acts as long as what is left
  * still fails, and prints the rest.  WEFT_TEST_SCALE makes it longer.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,6 +33,7 @@ static uint32_t random_kind(uint64_t *state)
 
 	for (size_t i = 0; i < n_act_kinds; i++)
 		total += act_kinds[i].weight;
+	assert(total > 0);
 	pick = next_random(state) % total;
 	for (uint32_t i = 0;; i++) {
 		if (pick < act_kinds[i].weight)
