@@ -102,7 +102,7 @@ int match_text(const struct session_rec *rec, struct arena *a,
 int match_record(const struct list_query *q, const struct session_rec *rec,
 		 struct arena *scratch, bool *ret, struct weft_error *err)
 {
-	struct weft_str text = { NULL, 0 };
+	struct weft_str text = STR("");
 	int r;
 
 	if (!match_fields(q, rec)) {
