@@ -339,20 +339,42 @@ int follow_frame(struct jsonl *js, const struct frame *f,
 	return WEFT_OK;
 }
 
-/* Start again from what the catalogue has. */
-static int start_over(struct jsonl *js, struct weft_error *err)
+static int get_applied(struct jsonl *js, uint64_t *ret, struct weft_error *err)
 {
-	struct catalog_meta meta;
+	struct catalog_meta meta = { 0 };
 	int r;
 
-	live_drop_all(js);
 	(void)pthread_rwlock_rdlock(&js->catalog_lock);
 	r = catalog_get_meta(js->catalog, &meta, err);
 	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	*ret = meta.applied;
+	return r;
+}
+
+/* Start again from what the catalogue has. */
+static int start_over(struct jsonl *js, uint64_t ckpt, struct weft_error *err)
+{
+	uint64_t applied;
+	int r;
+
+	live_drop_all(js);
+	r = get_applied(js, &applied, err);
+	/* One that lacks what the log has forgotten is not the store's any
+	 * more: somebody removed it, and another process made a new one. */
+	if (r == WEFT_OK && applied < ckpt) {
+		r = reload_catalog(js, err);
+		if (r == WEFT_OK)
+			r = get_applied(js, &applied, err);
+	}
+	if (r == WEFT_OK && applied < ckpt)
+		r = fail(err, WEFT_CORRUPT,
+			 "the catalogue of %s is older than its log: close all "
+			 "programs that use it and open it again",
+			 js->dir);
 	if (r < 0)
 		return r;
 	(void)pthread_mutex_lock(&js->mutex);
-	js->mine = meta.applied;
+	js->mine = applied;
 	(void)pthread_mutex_unlock(&js->mutex);
 	return WEFT_OK;
 }
@@ -378,7 +400,7 @@ static int try_catch_up(struct jsonl *js, struct weft_error *err)
 		r = wal_reload(&js->wal, st.control_no, err);
 	if (r == WEFT_OK &&
 	    (st.ckpt > js->mine || st.rewrites != js->my_rewrites))
-		r = start_over(js, err);
+		r = start_over(js, st.ckpt, err);
 	else if (r == WEFT_OK && st.ckpt > js->my_ckpt)
 		live_prune(js, st.ckpt);
 	at = js->mine;

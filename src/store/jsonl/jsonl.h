@@ -364,6 +364,8 @@ int recover_in_memory(struct jsonl *js, struct weft_error *err);
 int open_catalog(struct jsonl *js, struct weft_error *err);
 bool catalog_is_complete(struct jsonl *js);
 int remove_catalog(struct jsonl *js, struct weft_error *err);
+/* Another process has made a new one: open that. */
+int reload_catalog(struct jsonl *js, struct weft_error *err);
 /* Somebody has removed the file under us: open a new one. */
 int reopen_catalog(struct jsonl *js, struct weft_error *err);
 /* A new and empty one in its place; it must be reindexed. */

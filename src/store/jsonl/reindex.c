@@ -122,6 +122,25 @@ int replace_catalog(struct jsonl *js, struct weft_error *err)
 	return r;
 }
 
+int reload_catalog(struct jsonl *js, struct weft_error *err)
+{
+	struct catalog *fresh = NULL;
+	char path[PATH_BYTES];
+	int r = catalog_path(js, "", path, err);
+
+	if (r < 0)
+		return r;
+	(void)pthread_rwlock_wrlock(&js->catalog_lock);
+	r = catalog_open(js->fs, path, js->read_only ? CATALOG_READ_ONLY : 0,
+			 &fresh, err);
+	if (r == WEFT_OK) {
+		catalog_close(js->catalog);
+		js->catalog = fresh;
+	}
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	return r;
+}
+
 int reopen_catalog(struct jsonl *js, struct weft_error *err)
 {
 	struct file_stat open, named;
