@@ -58,6 +58,10 @@ int open_again(struct fixture *f, const char *options, uint32_t flags,
 void reopen_with(struct fixture *f, const char *options);
 void close_store(struct fixture *f, struct store *s);
 
+/* What `call` returns in a child of fork(), 0 to 127; -1 if it did not come
+ * to its end within 20 seconds. */
+int call_in_child(int (*call)(void *ctx), void *ctx);
+
 /* ---- writing ---- */
 
 enum step_kind {

@@ -1,8 +1,11 @@
 /* fixture.c - a fresh store for each test, and ways to read it. */
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/id.h"
 #include "base/mem.h"
@@ -109,6 +112,32 @@ void reopen_with(struct fixture *f, const char *options)
 void close_store(struct fixture *f, struct store *s)
 {
 	assert_ok(f, store_close(s, &f->err));
+}
+
+int call_in_child(int (*call)(void *ctx), void *ctx)
+{
+	signed char result = -1;
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)alarm(20);
+		result = (signed char)call(ctx);
+		if (write(ends[1], &result, 1) != 1)
+			abort();
+		/* Not even an exit: what the parent has is not the child's to
+		 * clean up, or to be found leaking. */
+		(void)raise(SIGKILL);
+	}
+	(void)close(ends[1]);
+	if (read(ends[0], &result, 1) != 1)
+		result = -1;
+	(void)close(ends[0]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return result;
 }
 
 /* ---- asserting ---- */

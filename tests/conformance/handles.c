@@ -4,8 +4,6 @@
  * Where a test needs a store that is still there after closing, others pass
  * it by having nothing to show.
  */
-#include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/id.h"
@@ -182,8 +180,10 @@ static bool says_fork(int r, struct weft_error *err)
 }
 
 /* In the child: 0 if every slot refuses, else which did not. */
-static int call_everything(struct fixture *f, const struct weft_id *id)
+static int call_everything(void *ctx)
 {
+	struct fixture *f = ctx;
+	const struct weft_id *id = &(struct weft_id){ { 7 } };
 	const struct store_ops *ops = f->store->ops;
 	struct store *s = f->store;
 	struct arena *a = &f->arena;
@@ -241,20 +241,9 @@ static void a_store_does_not_survive_fork(void **state)
 {
 	struct fixture *f = *state;
 	struct weft_id s = begin(f);
-	int status;
-	pid_t pid;
 
 	say(f, &s, "before");
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		/* Not a test any more: no output, no clean-up of others. */
-		(void)alarm(20);
-		_exit(call_everything(f, &s));
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(call_in_child(call_everything, f), 0);
 	/* The parent goes on as if nothing had happened. */
 	assert_int_equal(say(f, &s, "after"), 3);
 	expect_texts(f, &s, "session before after");

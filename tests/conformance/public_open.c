@@ -1,10 +1,8 @@
 /* public_open.c - opening, closing, the door, fork(), and what is left alone. */
-#include <errno.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -210,8 +208,9 @@ static void never_done(void *ctx, int code, const struct weft_receipt *receipt,
 }
 
 /* In the child: 0 if everything is refused, else what was not. */
-static int call_everything(struct desk *d)
+static int call_everything(void *ctx)
 {
+	struct desk *d = ctx;
 	static const char request[] = "{\"method\":\"list\"}";
 	struct weft_error *err = &d->err;
 	struct weft_answer *answer;
@@ -241,19 +240,9 @@ static int call_everything(struct desk *d)
 static void in_a_child_every_call_fails_and_closing_works(void **state)
 {
 	struct desk *d = *state;
-	int status;
-	pid_t pid;
 
 	desk_say(d, d->id, "before");
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		(void)alarm(20);
-		_exit(call_everything(d));
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(call_in_child(call_everything, d), 0);
 	desk_say(d, d->id, "after");
 	assert_string_equal(desk_texts(d, d->id), "before after");
 }
