@@ -125,6 +125,18 @@ static bool is_known(struct jsonl *js, struct live *l, uint64_t frame_end)
 	return l->skip;
 }
 
+/* A plan has loaded all that it changes before the tables were locked. */
+static int find_touched(struct jsonl *js, const struct weft_id *id,
+			bool following, struct live **ret,
+			struct weft_error *err)
+{
+	if (following)
+		return live_load(js, id, ret, err);
+	*ret = live_find(js, id);
+	return *ret ? WEFT_OK :
+		      fail(err, WEFT_NOT_FOUND, "there is no such session");
+}
+
 /* Add to a payer and, when following, to those above it; a plan has an op
  * for each of them. */
 static int apply_add(struct jsonl *js, const struct store_op *op, uint64_t lsn,
@@ -138,7 +150,7 @@ static int apply_add(struct jsonl *js, const struct store_op *op, uint64_t lsn,
 		struct op_list next = { .arena = &a };
 		struct session_rec rec;
 		struct live *l;
-		int r = live_load(js, &id, &l, err);
+		int r = find_touched(js, &id, following, &l, err);
 
 		/* A payer that is gone pays nothing. */
 		if (r == WEFT_NOT_FOUND)
@@ -170,7 +182,7 @@ static int apply_one(struct jsonl *js, const struct store_op *op, uint64_t lsn,
 	case OP_ADD:
 		return apply_add(js, op, lsn, following, err);
 	case OP_HIDE:
-		r = live_load(js, &op->session, &l, err);
+		r = find_touched(js, &op->session, following, &l, err);
 		return r < 0 ? r : live_hide(js, l, op->u.hide, err);
 	default:
 		return WEFT_OK;
