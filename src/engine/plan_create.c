@@ -3,6 +3,7 @@
 #include "base/id.h"
 #include "engine/plan.h"
 #include "model/body.h"
+#include "model/derive.h"
 
 /* The names a new session takes: its key, if it has one, is not among them. */
 struct new_names {
@@ -19,14 +20,24 @@ static void answer_existing(struct request *q, const struct session_rec *rec)
 	q->ret_id = id_of_event(&rec->id, rec->created_at, q->ret_seq);
 }
 
-/*
- * If the operation id is known: 1 and the session it made, or OP_MISMATCH.
- * What may have changed since the creation cannot be compared.
- */
+/* The record as its first event made it: the key may have been lost since. */
+static int record_at_birth(struct plan *p, const struct plan_session *s,
+			   struct session_rec *ret, struct weft_error *err)
+{
+	struct op_list ignored = { .arena = &p->arena };
+	const struct store_event *e;
+	int r = plan_event_at(p, s, s->rec.fork_seq + 1, &e, err);
+
+	*ret = (struct session_rec){ 0 };
+	return r < 0 ? r : derive_event(ret, e, NULL, &ignored, err);
+}
+
+/* If the operation id is known: 1 and the session it made, or OP_MISMATCH. */
 static int replay_creation(struct plan *p, struct request *q,
 			   struct weft_error *err)
 {
 	const struct session_rec *asked = &q->create;
+	struct session_rec made;
 	struct plan_session *s;
 	struct op_hit hit = { 0 };
 	int r;
@@ -39,9 +50,12 @@ static int replay_creation(struct plan *p, struct request *q,
 	r = plan_find(p, &hit.session, &s, err);
 	if (r < 0)
 		return r;
-	if (s->rec.kind != asked->kind || !str_eq(s->rec.key, asked->key) ||
-	    !id_eq(&s->rec.parent, &asked->parent) ||
-	    !str_eq(s->rec.parent_tool_use_id, asked->parent_tool_use_id)) {
+	r = record_at_birth(p, s, &made, err);
+	if (r < 0)
+		return r;
+	if (made.kind != asked->kind || !str_eq(made.key, asked->key) ||
+	    !id_eq(&made.parent, &asked->parent) ||
+	    !str_eq(made.parent_tool_use_id, asked->parent_tool_use_id)) {
 		char id[WEFT_ID_CHARS + 1];
 
 		id_format(&s->rec.id, id);
