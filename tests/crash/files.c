@@ -1,5 +1,6 @@
 /* files.c - scenarios of session files and the catalogue. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "crash/scenarios.h"
@@ -96,6 +97,18 @@ static void alter_and_save(struct lab *l, const struct weft_id *s,
 	save_a_copy(l, s, path);
 }
 
+/* What was said last is in the file that has the name, for all to see. */
+static void expect_in_file(struct lab *l, const char *path)
+{
+	char *text = simdisk_read(l->disk, path, NULL);
+	char said[32];
+
+	(void)snprintf(said, sizeof(said), "deed %zu ", l->n_deeds - 1);
+	assert_non_null(text);
+	assert_non_null(strstr(text, said));
+	free(text);
+}
+
 /* While A and B have it open, with lines that only the log and the cache
  * have; then both go on, and the power fails. */
 static void edit_under_writers(edit *e)
@@ -110,9 +123,12 @@ static void edit_under_writers(edit *e)
 	lab_path(l, &s, path);
 	e(l, &s, path);
 	lab_ok(l, lab_say_one(l, A, &s, 200));
+	expect_in_file(l, path);
 	must_be_fine(l, check_store(l, l->store[A], lab_now(l), NULL));
 	lab_ok(l, lab_say_one(l, B, &s, 200));
 	must_be_fine(l, check_store(l, l->store[B], lab_now(l), NULL));
+	lab_ok(l, lab_open(l, C)); /* has none of the old files open */
+	must_be_fine(l, check_store(l, l->store[C], lab_now(l), NULL));
 	must_be_fine(l, check_cuts(l, 1));
 	lab_ok(l, lab_task(l, B, TASK_CHECKPOINT));
 	must_be_fine(l, check_cuts(l, 2));
