@@ -1,9 +1,9 @@
 /* door.c - weft_call: JSON in, JSON out, one table of methods behind it. */
 #include "api/api.h"
 
-#include "api/near.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/near.h"
 
 #define ANSWER_BYTES_MAX MIB(512)
 #define CALL_BYTES_MAX   MIB(1024)

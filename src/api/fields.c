@@ -1,10 +1,10 @@
 /* fields.c - check a request against its method's row, and read it. */
 #include "api/api.h"
 
-#include "api/near.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
+#include "base/near.h"
 #include "base/text.h"
 
 #define VALUE_SHOWN 64 /* bytes of a wrong value in a message */

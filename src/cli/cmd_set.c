@@ -1,8 +1,8 @@
 /* cmd_set.c - weft set */
 #include <stdio.h>
 
-#include "api/near.h"
 #include "base/error.h"
+#include "base/near.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 

@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "api/near.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/near.h"
 #include "cli/cli.h"
 
 #define CONFIG_BYTES_MAX MIB(1)

@@ -1,9 +1,9 @@
 /* opt.c - read a command line by its tables. */
 #include "cli/opt.h"
 
-#include "api/near.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/near.h"
 
 #define NUMBER_MAX ((UINT64_C(1) << 53) - 1)
 

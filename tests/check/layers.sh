@@ -14,8 +14,8 @@ BEGIN {
 	below["agent"] = below["route"] = below["interop"] = \
 		"base model store engine"
 	below["api"] = "base model store engine agent route interop"
-	# Programs go through the public header and the one door.
-	below["cli"] = below["server"] = below["mcp"] = "base api"
+	# Programs go through the public header, and by it through the one door.
+	below["cli"] = below["server"] = below["mcp"] = "base"
 
 	# Public headers that a directory may include.
 	public["base"] = public["model"] = public["store"] = "types store"

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "api/near.h"
 #include "base/mem.h"
 
 /* ---- requests ---- */
@@ -174,24 +173,6 @@ static void knows_limits_of_fields(void **state)
 	       "limit: expected 1 to 2 (page), found 0");
 	refuse(lab, "{'method':'history','session':'1234','limit':0}",
 	       WEFT_INVALID, "limit: expected 1 or more, found 0");
-}
-
-static void guesses_what_was_meant(void **state)
-{
-	static const char *const words[] = { "session", "slug", "op", "after" };
-
-	(void)state;
-#define NEAR(word) near_word(STR(word), words, ARRAY_LEN(words))
-	assert_string_equal(NEAR("sesion"), "session");
-	assert_string_equal(NEAR("sessoin"), "session");
-	assert_string_equal(NEAR("SLUG") ? "?" : "none", "none");
-	assert_string_equal(NEAR("slgu"), "slug");
-	assert_string_equal(NEAR("po"), "op");
-	assert_string_equal(NEAR("aftr"), "after");
-	assert_null(NEAR(""));
-	assert_null(NEAR("zzzz"));
-	assert_null(NEAR("a word that is longer than any that there is"));
-#undef NEAR
 }
 
 static void describes_itself(void **state)
@@ -661,7 +642,6 @@ int main(void)
 		TEST(checks_fields),
 		TEST(takes_names_with_escapes),
 		TEST(knows_limits_of_fields),
-		cmocka_unit_test(guesses_what_was_meant),
 		TEST(describes_itself),
 		TEST(shows_every_member),
 		TEST(takes_all_that_a_session_begins_with),

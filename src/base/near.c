@@ -1,5 +1,5 @@
 /* near.c - what a mistyped word was probably meant to be. */
-#include "api/near.h"
+#include "base/near.h"
 
 #define WORD_MAX 32
 

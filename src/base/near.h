@@ -1,6 +1,6 @@
 /* near.h - what a mistyped word was probably meant to be. */
-#ifndef API_NEAR_H
-#define API_NEAR_H
+#ifndef BASE_NEAR_H
+#define BASE_NEAR_H
 
 #include "base/base.h"
 
