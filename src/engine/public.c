@@ -231,9 +231,26 @@ static int take_members(struct request *q, struct weft_error *err)
 	return WEFT_OK;
 }
 
+/* Whether the i-th message is for the session of the request. */
+static int check_message_session(struct engine *e, const struct request *q,
+				 size_t i, struct weft_error *err)
+{
+	struct weft_str said = q->messages[i].session;
+	struct weft_id id;
+	int r = resolve_quickly(e, said, &id, err);
+
+	if (r == WEFT_OK && !id_eq(&id, &q->session))
+		r = fail(err, WEFT_INVALID,
+			 "session: the message is for '%.*s'", STR_ARG(said));
+	/* Among several, which one it is. */
+	return r < 0 && q->n_messages > 1 ?
+		       fail_prefix(err, r, "message %zu", i + 1) :
+		       r;
+}
+
 /*
- * Find the session: the one given, or else the one that the messages name.
- * If both are there they must be the same.
+ * Find the session: the one given, or else the one that the first message
+ * names.  If both are there they must be the same.
  */
 static int take_session(struct engine *e, struct request *q,
 			struct weft_str name, struct weft_error *err)
@@ -245,15 +262,9 @@ static int take_session(struct engine *e, struct request *q,
 	r = resolve_quickly(e, name, &q->session, err);
 	for (size_t i = 0; i < q->n_messages && r == WEFT_OK; i++) {
 		struct weft_str said = q->messages[i].session;
-		struct weft_id id;
 
-		if (!said.len || str_eq(said, name))
-			continue;
-		r = resolve_quickly(e, said, &id, err);
-		if (r == WEFT_OK && !id_eq(&id, &q->session))
-			r = fail(err, WEFT_INVALID,
-				 "session: the message is for '%.*s'",
-				 STR_ARG(said));
+		if (said.len && !str_eq(said, name))
+			r = check_message_session(e, q, i, err);
 	}
 	return r;
 }

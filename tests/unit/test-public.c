@@ -224,7 +224,9 @@ static void a_message_may_name_its_session(void **state)
 	expect(&b, "",
 	       "[" WITH("\"session\":\"k\"") "," WITH("\"session\":"
 						      "\"other\"") "]",
-	       WEFT_INVALID, "other");
+	       WEFT_INVALID, "message 2: session: the message is for 'other'");
+	expect(&b, "k", "[" HELLO "," WITH("\"session\":\"nobody\"") "]",
+	       WEFT_NOT_FOUND, "message 2: ");
 	bench_close(&b);
 }
 
