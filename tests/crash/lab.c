@@ -71,6 +71,7 @@ int lab_teardown(void **state)
 unsigned rounds(unsigned normal)
 {
 	const char *text = getenv("WEFT_TEST_SCALE");
+	const char *preload = getenv("LD_PRELOAD");
 	unsigned long scale = text ? strtoul(text, NULL, 10) : 1;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -81,7 +82,7 @@ unsigned rounds(unsigned normal)
 #endif
 #endif
 	/* Valgrind is slower still; it preloads a library of its own. */
-	if (getenv("LD_PRELOAD") && strstr(getenv("LD_PRELOAD"), "vgpreload"))
+	if (preload && strstr(preload, "vgpreload"))
 		normal = (normal + 49) / 50;
 	return normal * (unsigned)(scale ? scale : 1);
 }

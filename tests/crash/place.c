@@ -19,10 +19,8 @@
 
 char must_note[256];
 
-void must_(bool ok, const char *what, const char *file, int line)
+void must_end(const char *what, const char *file, int line)
 {
-	if (ok)
-		return;
 	if (must_note[0])
 		(void)fprintf(stderr, "# with %s\n", must_note);
 	(void)fprintf(stderr, "# %s:%d: not true: %s (%s)\n", file, line, what,

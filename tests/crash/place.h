@@ -40,8 +40,8 @@ unsigned scaled(unsigned n);
 bool is_sanitized(void);
 
 /* End this process, also a child, if `ok` is not true. */
-#define must(ok) must_(ok, #ok, __FILE__, __LINE__)
-void must_(bool ok, const char *what, const char *file, int line);
+#define must(ok) ((ok) ? (void)0 : must_end(#ok, __FILE__, __LINE__))
+_Noreturn void must_end(const char *what, const char *file, int line);
 extern char must_note[256]; /* what is being tried, told if it fails */
 
 /* ---- the store ---- */

@@ -283,6 +283,20 @@ static void *push_and_wait(void *arg)
 	return code == WEFT_OK ? arg : NULL;
 }
 
+/* Until so many have joined. */
+static void await_pending(struct queue *q, size_t n)
+{
+	const struct timespec while_they_start = { .tv_nsec = 1000000 };
+	size_t pending = 0;
+
+	while (pending < n) {
+		(void)nanosleep(&while_they_start, NULL);
+		(void)pthread_mutex_lock(&q->lock);
+		pending = q->pending;
+		(void)pthread_mutex_unlock(&q->lock);
+	}
+}
+
 static void everybody_who_waits_is_woken(void **state)
 {
 	pthread_t threads[MANY];
@@ -298,6 +312,7 @@ static void everybody_who_waits_is_woken(void **state)
 		assert_int_equal(
 			pthread_create(&threads[i], NULL, push_and_wait, &q),
 			0);
+	await_pending(&q, 16);
 	while (left) {
 		left -= take(&q, 5, SIZE_MAX, &b);
 		queue_answer(&q, &b);
@@ -343,6 +358,16 @@ static void closing_lets_nobody_in_and_drains(void **state)
 	queue_done(&q);
 }
 
+static bool has_rested(struct queue *q, int64_t idle_us)
+{
+	bool rested;
+
+	(void)pthread_mutex_lock(&q->lock);
+	rested = q->rested_us >= q->used_us + idle_us;
+	(void)pthread_mutex_unlock(&q->lock);
+	return rested;
+}
+
 static void there_is_tidying_up_after_work(void **state)
 {
 	const int64_t idle_us = 20000;
@@ -351,6 +376,7 @@ static void there_is_tidying_up_after_work(void **state)
 	struct queue q;
 	struct batch b;
 	int answered = 0;
+	int tidied = 0;
 
 	(void)state;
 	queue_init(&q, 9, idle_us);
@@ -359,14 +385,17 @@ static void there_is_tidying_up_after_work(void **state)
 	request_free(r);
 	assert_int_equal(queue_take(&q, 9, SIZE_MAX, &b), QUEUE_TIDY);
 	assert_true(clock_mono_us() - start_us >= idle_us);
-	/* Used shortly before: it is due once more. */
+	/*
+	 * Used shortly before: it is due once more, and again if that came
+	 * too early for this use.  Then there is no reason to wake up.
+	 */
 	queue_release(&q, 1);
-	assert_int_equal(queue_take(&q, 9, SIZE_MAX, &b), QUEUE_TIDY);
-	queue_release(&q, 0);
-	/* Nothing has happened since: there is no reason to wake up. */
-	(void)pthread_mutex_lock(&q.lock);
-	assert_true(q.rested_us >= q.used_us + idle_us);
-	(void)pthread_mutex_unlock(&q.lock);
+	while (!has_rested(&q, idle_us)) {
+		assert_int_equal(queue_take(&q, 9, SIZE_MAX, &b), QUEUE_TIDY);
+		queue_release(&q, 0);
+		tidied++;
+	}
+	assert_in_range(tidied, 1, 2);
 	assert_non_null(push_counted(&q, &answered));
 	assert_int_equal(take(&q, 9, SIZE_MAX, &b), 1);
 	answer_all(&q, &b);

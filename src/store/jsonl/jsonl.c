@@ -439,7 +439,7 @@ static int jsonl_wait(struct store *s, uint64_t *stamp, int64_t timeout_ms,
 		r = get_watch(js, &w, err);
 	if (r == WEFT_OK)
 		r = wal_get_state(&js->wal, &st, err);
-	if (r < 0)
+	if (r < 0 || !w)
 		return r;
 	if (st.prev + 1 == *stamp) {
 		r = watch_wait(w, timeout_ms);

@@ -180,12 +180,12 @@ static int compare_record(struct jsonl *js, const struct weft_id *id,
 	r = jsonl_get_sessions(&js->store, id, 1, &c.arena, &before, err);
 	if (r == WEFT_OK)
 		r = fold_file(js, id, f, &fold, err);
-	if (r == WEFT_CORRUPT)
-		r = WEFT_OK, c.differs = false; /* told line by line */
-	else if (r == WEFT_OK)
+	if (r == WEFT_OK)
 		r = jsonl_get_sessions(&js->store, id, 1, &c.arena, &after,
 				       err);
-	if (r == WEFT_OK && fold.own.rec.head_seq) {
+	if (r == WEFT_CORRUPT) {
+		r = WEFT_OK; /* told line by line */
+	} else if (r == WEFT_OK && fold.own.rec.head_seq) {
 		folded = fold.own.rec;
 		folded.total = before.total; /* children are elsewhere */
 		folded.head_seq = u64_max(folded.head_seq, before.head_seq);
