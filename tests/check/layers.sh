@@ -9,17 +9,19 @@ BEGIN {
 	# What a directory may include besides itself.
 	below["base"] = ""
 	below["model"] = "base"
+	below["route"] = "base model"
 	below["store"] = "base model"
-	below["engine"] = "base model store"
-	below["agent"] = below["route"] = below["interop"] = \
-		"base model store engine"
-	below["api"] = "base model store engine agent route interop"
-	# Programs go through the public header, and by it through the one door.
-	below["cli"] = below["server"] = below["mcp"] = "base"
+	below["engine"] = "base model route store"
+	below["agent"] = below["interop"] = "base model route store engine"
+	below["api"] = "base model route store engine agent interop"
+	# Programs go through the public header, and by it through the one door;
+	# route/ reads the configuration, which says where the store is.
+	below["cli"] = below["server"] = below["mcp"] = "base route"
 
 	# Public headers that a directory may include.
 	public["base"] = public["model"] = public["store"] = "types store"
-	public["engine"] = public["agent"] = public["route"] = \
+	public["route"] = "types"
+	public["engine"] = public["agent"] = \
 		public["interop"] = public["api"] = "types store weft"
 	public["cli"] = public["server"] = public["mcp"] = "types weft"
 	public["include"] = "types store weft"
