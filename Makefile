@@ -1,7 +1,8 @@
 # Short names for what the scripts and Meson do; `make help` lists them.
 
-# Where `make install` puts things.
-PREFIX ?= /usr/local
+# Where `make install` puts things; DESTDIR goes in front, for packages.
+prefix ?= /usr/local
+PREFIX ?= $(prefix)
 
 SHELL = /bin/bash
 NINJA = ninja -C build -j 2
@@ -63,12 +64,10 @@ bench: build
 	@build/weft bench load
 
 install: build
-	@meson configure build -Dprefix=$(PREFIX)
-	@$(NINJA) --quiet
-	@meson install -C build --no-rebuild
+	@scripts/install '$(PREFIX)' '$(DESTDIR)'
 
 uninstall:
-	@$(NINJA) uninstall
+	@scripts/uninstall '$(PREFIX)' '$(DESTDIR)'
 
 clean:
 	rm -rf build build-asan build-tsan build-fuzz

@@ -65,28 +65,32 @@ static struct place place_of(struct weft_str text, size_t at)
 	return place;
 }
 
+/* yyjson's codes are variables, which a switch takes only from an optimizer. */
 static const char *reason_of(struct weft_str text, const yyjson_read_err *e)
 {
-	switch (e->code) {
-	case YYJSON_READ_ERROR_EMPTY_CONTENT:
-		return "nothing there";
-	case YYJSON_READ_ERROR_UNEXPECTED_CONTENT:
-		return "something behind the value";
-	case YYJSON_READ_ERROR_UNEXPECTED_END:
-		return "unexpected end";
-	case YYJSON_READ_ERROR_JSON_STRUCTURE:
-		return "trailing comma";
-	case YYJSON_READ_ERROR_INVALID_NUMBER:
-		return "invalid number";
-	case YYJSON_READ_ERROR_INVALID_STRING:
-		return text_is_utf8(text) ? "invalid string" : "not UTF-8";
-	case YYJSON_READ_ERROR_LITERAL:
-		return "invalid word";
-	default:
-		if (str_starts(text, STR("\xef\xbb\xbf")))
-			return "byte order mark";
-		return "unexpected character";
+	const struct {
+		yyjson_read_code code;
+		const char *reason;
+	} reasons[] = {
+		{ YYJSON_READ_ERROR_EMPTY_CONTENT, "nothing there" },
+		{ YYJSON_READ_ERROR_UNEXPECTED_CONTENT,
+		  "something behind the value" },
+		{ YYJSON_READ_ERROR_UNEXPECTED_END, "unexpected end" },
+		{ YYJSON_READ_ERROR_JSON_STRUCTURE, "trailing comma" },
+		{ YYJSON_READ_ERROR_INVALID_NUMBER, "invalid number" },
+		{ YYJSON_READ_ERROR_INVALID_STRING, "invalid string" },
+		{ YYJSON_READ_ERROR_LITERAL, "invalid word" },
+	};
+
+	if (e->code == YYJSON_READ_ERROR_INVALID_STRING && !text_is_utf8(text))
+		return "not UTF-8";
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+		if (reasons[i].code == e->code)
+			return reasons[i].reason;
 	}
+	if (str_starts(text, STR("\xef\xbb\xbf")))
+		return "byte order mark";
+	return "unexpected character";
 }
 
 static int fail_parse(struct weft_str text, const yyjson_read_err *e,

@@ -1,7 +1,7 @@
 /*
  * conformance.c - does a store keep every promise of its contract?
  *
- * usage: conformance URL [TEST]
+ * usage: weft-conformance URL [TEST]
  *
  * "memory:"; "jsonl:" for stores in a temporary directory, "jsonl:DIR" for
  * stores below DIR.  TEST is a pattern for the names of tests.
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	int failed;
 
 	if (argc < 2 || argc > 3 || !strchr(argv[1], ':')) {
-		(void)fprintf(stderr, "usage: conformance URL [TEST]\n");
+		(void)fprintf(stderr, "usage: weft-conformance URL [TEST]\n");
 		return 2;
 	}
 	conformance_url = argv[1];
