@@ -80,9 +80,11 @@ struct weft_error {
 	char message[504]; /* one line, no full stop, never empty on failure */
 };
 
-/* The wire name ("not_found"), exit status and HTTP status of a code. */
+/* The name of a code on the wire, "not_found"; "unknown" for no code. */
 WEFT_API const char *weft_code_name(int code);
+/* What a program that ends with this code exits with; 0 for WEFT_OK. */
 WEFT_API int weft_code_exit_status(int code);
+/* What a server answers with. */
 WEFT_API int weft_code_http_status(int code);
 
 #ifdef __cplusplus

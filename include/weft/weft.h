@@ -21,6 +21,11 @@
  *    at once.  Any other object belongs to one thread at a time.
  *  - Option structs are set up by their init function, with
  *    sizeof(struct ...) as the second argument, before fields are changed.
+ *    That is how a program that was built with an older header goes on
+ *    working.
+ *  - What is given back is gone: use it no more.  Of a store that was closed
+ *    this is noticed: closing it again does nothing, and every other call
+ *    fails with WEFT_INVALID (until hundreds of others have been closed).
  *  - A store does not survive fork(): in the child every call fails with
  *    WEFT_IO, and only weft_close may be used.
  *  - The library touches no signals, no locale, no standard streams and not
@@ -61,6 +66,7 @@ struct weft_open_options {
 	void *now_ctx;
 };
 
+/* No flags, the system's clock. */
 WEFT_API void weft_open_options_init(struct weft_open_options *o, size_t size);
 
 /*
@@ -76,7 +82,7 @@ WEFT_API int weft_open(const char *url, const struct weft_open_options *options,
 
 /*
  * Wait for everything submitted to be answered, bring the store to rest and
- * free it.  Takes NULL.  No other call may be under way or follow.  An error
+ * free it.  Takes NULL.  No other call may be under way.  An error
  * says that the last checkpoint failed; what was acknowledged is safe all the
  * same, and is found again when the store is next opened.
  */
@@ -92,8 +98,10 @@ WEFT_API int weft_close(struct weft_store *store, struct weft_error *err);
 WEFT_API int weft_call(struct weft_store *store, const char *request,
 		       size_t request_len, struct weft_answer **ret,
 		       struct weft_error *err);
+/* The answer, and its length unless ret_len is NULL. */
 WEFT_API const char *weft_answer_text(const struct weft_answer *answer,
 				      size_t *ret_len);
+/* Give an answer back; takes NULL. */
 WEFT_API void weft_answer_free(struct weft_answer *answer);
 
 /* ---- appending ---- */
@@ -108,6 +116,7 @@ struct weft_append_options {
 	size_t op_len;
 };
 
+/* Nothing expected, no lease, no operation id. */
 WEFT_API void weft_append_options_init(struct weft_append_options *o,
 				       size_t size);
 
@@ -136,14 +145,19 @@ WEFT_API int weft_append(struct weft_store *store, const char *session,
 			 struct weft_receipt *ret, struct weft_error *err);
 
 /*
- * The same without waiting.  If this returns WEFT_OK, `done` is called exactly
- * once, on a thread of the library, in the order in which the appends of one
- * session took place; if not, never.  BUSY: the queue is full, nothing was
- * taken.  `done` must be quick and must not call the library, except
- * weft_submit.
+ * What came of a submission: `receipt` if code is WEFT_OK, else `err`; both
+ * are valid during the call only.  It must be quick and must not call the
+ * library, except weft_submit.
  */
 typedef void weft_done(void *ctx, int code, const struct weft_receipt *receipt,
 		       const struct weft_error *err);
+
+/*
+ * Append without waiting.  If this returns WEFT_OK, `done` is called exactly
+ * once, on a thread of the library, in the order in which the appends of one
+ * session took place; if not, never.  BUSY: the queue is full, nothing was
+ * taken.
+ */
 WEFT_API int weft_submit(struct weft_store *store, const char *session,
 			 size_t session_len, const char *json, size_t json_len,
 			 const struct weft_append_options *options,
@@ -163,11 +177,17 @@ struct weft_ticket {
 	struct weft_error error;
 };
 
+/* Make a queue; *ret is freed with weft_queue_free. */
 WEFT_API int weft_queue_new(struct weft_queue **ret, struct weft_error *err);
+/* A descriptor that is readable while there may be a finished ticket; it is
+ * the queue's: do not read from it, do not close it.  -1 for NULL. */
 WEFT_API int weft_queue_fd(const struct weft_queue *q);
 /* The next finished ticket, or NULL if there is none now. */
 WEFT_API struct weft_ticket *weft_queue_next(struct weft_queue *q);
+/* Free a queue that no ticket in flight belongs to any more: after the last
+ * answer, or after weft_close.  Takes NULL. */
 WEFT_API void weft_queue_free(struct weft_queue *q);
+/* Put a struct weft_ticket into its queue: a weft_done for weft_submit. */
 WEFT_API void weft_queue_done(void *ticket, int code,
 			      const struct weft_receipt *receipt,
 			      const struct weft_error *err);
@@ -185,6 +205,7 @@ struct weft_read_options {
 	uint32_t max; /* events; 0: as many as a page holds */
 };
 
+/* Everything from the first event on that was not redacted. */
 WEFT_API void weft_read_options_init(struct weft_read_options *o, size_t size);
 
 /*
@@ -212,12 +233,14 @@ WEFT_API int weft_read(struct weft_store *store, const char *session,
 		       size_t session_len,
 		       const struct weft_read_options *options,
 		       struct weft_page **ret, struct weft_error *err);
+/* How many events there are in a page; 0 for NULL. */
 WEFT_API size_t weft_page_count(const struct weft_page *page);
-/* 0 if i is past the end, else 1. */
+/* The i-th event, from 0: 1, or 0 if i is past the end. */
 WEFT_API int weft_page_event(const struct weft_page *page, size_t i,
 			     struct weft_event *ret);
 /* 1 if nothing of the range is left behind this page. */
 WEFT_API int weft_page_done(const struct weft_page *page);
+/* Give a page back, and with it all text of its events; takes NULL. */
 WEFT_API void weft_page_free(struct weft_page *page);
 
 /*

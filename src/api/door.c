@@ -105,9 +105,11 @@ int weft_call(struct weft_store *store, const char *request, size_t request_len,
 		return fail(err, WEFT_INVALID,
 			    "weft_call: store, request and ret may not be "
 			    "NULL");
+	c.engine = weft_store_engine(store);
+	if (!c.engine)
+		return fail(err, WEFT_INVALID, "the store has been closed");
 	arena_init(&c.arena, CALL_BYTES_MAX);
 	buf_init(&c.out, ANSWER_BYTES_MAX);
-	c.engine = weft_store_engine(store);
 	c.store = engine_store(c.engine);
 	c.limits = engine_limits(c.engine);
 

@@ -97,6 +97,8 @@ void weft_queue_done(void *ticket, int code, const struct weft_receipt *receipt,
 {
 	struct weft_ticket *t = ticket;
 
+	if (!t || !t->queue)
+		return;
 	t->next = NULL;
 	t->code = code;
 	if (code == WEFT_OK && receipt)

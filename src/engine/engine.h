@@ -158,7 +158,7 @@ struct engine_stats {
 };
 void engine_get_stats(struct engine *e, struct engine_stats *ret);
 
-/* The engine behind a public handle; for api/. */
+/* The engine behind a public handle, for api/; NULL if it was closed. */
 struct engine *weft_store_engine(struct weft_store *s);
 
 #endif

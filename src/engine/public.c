@@ -1,62 +1,22 @@
-/* public.c - the functions of weft.h, but for the door: arguments in, checked
- * and copied; answers out. */
+/* public.c - appending, reading and waiting, as weft.h has them: arguments in,
+ * checked and copied; answers out. */
 #include "base/error.h"
 #include "base/id.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "engine/internal.h"
 #include "model/event.h"
 
-/* No struct of options is this large; a size that is was never set. */
-#define OPTIONS_BYTES_MAX 4096
-
 /* What a page may hold beyond the events that were asked for. */
 #define PAGE_BYTES_EXTRA MIB(64)
-
-struct weft_store {
-	struct engine *engine;
-};
 
 struct weft_page {
 	struct arena arena;
 	struct seen_page seen;
 };
 
-const char *weft_version(void)
-{
-	return WEFT_BUILD_VERSION;
-}
-
-struct engine *weft_store_engine(struct weft_store *s)
-{
-	return s->engine;
-}
-
 /* ---- arguments ---- */
-
-/*
- * Copy a struct of options as large as we know it.  A caller built against a
- * later version has a larger one: what we do not know must be zero.
- */
-static int take_options(void *to, size_t bytes, const void *from,
-			struct weft_error *err)
-{
-	const unsigned char *given = from;
-	size_t size;
-
-	memcpy(&size, from, sizeof(size));
-	if (size < bytes || size > OPTIONS_BYTES_MAX)
-		return fail(err, WEFT_INVALID,
-			    "options of %zu bytes: use their init function",
-			    size);
-	for (size_t i = bytes; i < size; i++) {
-		if (given[i])
-			return fail(err, WEFT_INVALID,
-				    "options that this version does not know");
-	}
-	memcpy(to, from, bytes);
-	return WEFT_OK;
-}
 
 /* `len` bytes at `text`; `what` is named in the error. */
 static int take_text(const char *text, size_t len, const char *what,
@@ -68,64 +28,16 @@ static int take_text(const char *text, size_t len, const char *what,
 	return WEFT_OK;
 }
 
-static int check_store(const struct weft_store *store, struct weft_error *err)
-{
-	return store ? WEFT_OK : fail(err, WEFT_INVALID, "no store given");
-}
-
-/* ---- opening ---- */
-
-void weft_open_options_init(struct weft_open_options *o, size_t size)
-{
-	memset(o, 0, size);
-	o->size = size;
-}
-
-int weft_open(const char *url, const struct weft_open_options *options,
-	      struct weft_store **ret, struct weft_error *err)
-{
-	struct weft_open_options o;
-	struct weft_store *s;
-	int r;
-
-	weft_open_options_init(&o, sizeof(o));
-	if (!ret)
-		return fail(err, WEFT_INVALID, "no place for the store");
-	if (options) {
-		r = take_options(&o, sizeof(o), options, err);
-		if (r < 0)
-			return r;
-	}
-	s = mem_zero(1, sizeof(*s));
-	if (!s)
-		return fail_no_memory(err);
-	r = engine_open(url, &o, &s->engine, err);
-	if (r < 0) {
-		mem_free(s);
-		return r;
-	}
-	*ret = s;
-	return WEFT_OK;
-}
-
-int weft_close(struct weft_store *store, struct weft_error *err)
-{
-	int r;
-
-	if (!store)
-		return WEFT_OK;
-	r = engine_close(store->engine, err);
-	mem_free(store);
-	return r;
-}
-
 /* ---- appending ---- */
 
 void weft_append_options_init(struct weft_append_options *o, size_t size)
 {
-	memset(o, 0, size);
-	o->size = size;
-	o->expect = WEFT_NO_EXPECT;
+	const struct weft_append_options preset = {
+		.size = size,
+		.expect = WEFT_NO_EXPECT,
+	};
+
+	options_init(o, size, &preset, sizeof(preset));
 }
 
 static bool is_array(struct weft_str json)
@@ -271,6 +183,7 @@ static int take_session(struct engine *e, struct request *q,
 
 static int take_append_options(struct request *q,
 			       const struct weft_append_options *options,
+			       const struct store_limits *limits,
 			       struct weft_error *err)
 {
 	struct weft_append_options o;
@@ -279,9 +192,12 @@ static int take_append_options(struct request *q,
 
 	if (!options)
 		return WEFT_OK;
-	r = take_options(&o, sizeof(o), options, err);
+	r = options_take(&o, sizeof(o), options, err);
 	if (r == WEFT_OK)
 		r = take_text(o.op, o.op_len, "op", &op, err);
+	/* Before it is copied: not all of it need be there. */
+	if (r == WEFT_OK)
+		r = text_check_line(op, (size_t)limits->op_bytes, "op", err);
 	if (r < 0)
 		return r;
 	q->expect = o.expect;
@@ -312,7 +228,8 @@ static int fill_append(struct engine *e, struct request *q,
 		r = take_text(args->json, args->json_len, "message", &json,
 			      err);
 	if (r == WEFT_OK)
-		r = take_append_options(q, args->options, err);
+		r = take_append_options(q, args->options, engine_limits(e),
+					err);
 	if (r == WEFT_OK)
 		r = take_messages(q, json, engine_limits(e), err);
 	if (r == WEFT_OK)
@@ -323,18 +240,15 @@ static int fill_append(struct engine *e, struct request *q,
 }
 
 /* A request made of the arguments, everything copied and checked. */
-static int new_append(struct weft_store *store, const struct append_args *args,
+static int new_append(struct engine *e, const struct append_args *args,
 		      struct request **ret, struct weft_error *err)
 {
-	struct request *q;
-	int r = check_store(store, err);
+	struct request *q = request_new(REQUEST_APPEND, err);
+	int r;
 
-	if (r < 0)
-		return r;
-	q = request_new(REQUEST_APPEND, err);
 	if (!q)
 		return WEFT_NO_MEMORY;
-	r = fill_append(store->engine, q, args, err);
+	r = fill_append(e, q, args, err);
 	if (r < 0) {
 		request_free(q);
 		return r;
@@ -362,12 +276,15 @@ int weft_append(struct weft_store *store, const char *session,
 	const struct append_args args = {
 		session, session_len, json, json_len, options,
 	};
+	struct engine *e;
 	struct request *q;
-	int r = new_append(store, &args, &q, err);
+	int r = handle_engine(store, &e, err);
 
+	if (r == WEFT_OK)
+		r = new_append(e, &args, &q, err);
 	if (r < 0)
 		return r;
-	r = engine_run(store->engine, q, err);
+	r = engine_run(e, q, err);
 	if (r == WEFT_OK && ret)
 		fill_receipt(q, ret);
 	request_free(q);
@@ -394,6 +311,19 @@ static void submission_done(struct request *q)
 	request_free(q);
 }
 
+/* Whether there is somebody to tell. */
+static int check_done(weft_done *done, const void *ctx, struct weft_error *err)
+{
+	const struct weft_ticket *ticket = ctx;
+
+	if (!done)
+		return fail(err, WEFT_INVALID, "no function to be called");
+	if (done == weft_queue_done && (!ticket || !ticket->queue))
+		return fail(err, WEFT_INVALID,
+			    "ctx: expected a ticket with its queue set");
+	return WEFT_OK;
+}
+
 /* NOLINTNEXTLINE(readability-function-size) */
 int weft_submit(struct weft_store *store, const char *session,
 		size_t session_len, const char *json, size_t json_len,
@@ -405,11 +335,13 @@ int weft_submit(struct weft_store *store, const char *session,
 	};
 	struct submission *s;
 	struct request *q;
-	int r;
+	struct engine *e;
+	int r = check_done(done, ctx, err);
 
-	if (!done)
-		return fail(err, WEFT_INVALID, "no function to be called");
-	r = new_append(store, &args, &q, err);
+	if (r == WEFT_OK)
+		r = handle_engine(store, &e, err);
+	if (r == WEFT_OK)
+		r = new_append(e, &args, &q, err);
 	if (r < 0)
 		return r;
 	s = ARENA_NEW(&q->arena, struct submission);
@@ -417,7 +349,7 @@ int weft_submit(struct weft_store *store, const char *session,
 		*s = (struct submission){ .done = done, .ctx = ctx };
 		q->done = submission_done;
 		q->ctx = s;
-		r = engine_submit(store->engine, q, err);
+		r = engine_submit(e, q, err);
 	} else {
 		r = arena_error(&q->arena, err);
 	}
@@ -430,24 +362,25 @@ int weft_submit(struct weft_store *store, const char *session,
 
 void weft_read_options_init(struct weft_read_options *o, size_t size)
 {
-	memset(o, 0, size);
-	o->size = size;
-	o->first = 1;
-	o->last = UINT64_MAX;
+	const struct weft_read_options preset = {
+		.size = size,
+		.first = 1,
+		.last = UINT64_MAX,
+	};
+
+	options_init(o, size, &preset, sizeof(preset));
 }
 
 /* A session that is there; its id needs no look-up here. */
-static int find_session(struct weft_store *store, const char *session,
+static int find_session(struct engine *e, const char *session,
 			size_t session_len, struct weft_id *ret,
 			struct weft_error *err)
 {
 	struct weft_str name = { NULL, 0 };
-	int r = check_store(store, err);
+	int r = take_text(session, session_len, "session", &name, err);
 
 	if (r == WEFT_OK)
-		r = take_text(session, session_len, "session", &name, err);
-	if (r == WEFT_OK)
-		r = resolve_quickly(store->engine, name, ret, err);
+		r = resolve_quickly(e, name, ret, err);
 	return r;
 }
 
@@ -460,7 +393,7 @@ static int take_range(const struct weft_read_options *options,
 
 	weft_read_options_init(&o, sizeof(o));
 	if (options) {
-		r = take_options(&o, sizeof(o), options, err);
+		r = options_take(&o, sizeof(o), options, err);
 		if (r < 0)
 			return r;
 	}
@@ -484,12 +417,14 @@ int weft_read(struct weft_store *store, const char *session, size_t session_len,
 {
 	struct event_range range = { .first = 1 };
 	struct weft_page *page;
+	struct engine *e;
 	bool redacted = false;
-	int r;
+	int r = handle_engine(store, &e, err);
 
-	if (!ret)
-		return fail(err, WEFT_INVALID, "no place for the page");
-	r = find_session(store, session, session_len, &range.session, err);
+	if (r == WEFT_OK && !ret)
+		r = fail(err, WEFT_INVALID, "no place for the page");
+	if (r == WEFT_OK)
+		r = find_session(e, session, session_len, &range.session, err);
 	if (r == WEFT_OK)
 		r = take_range(options, &range, &redacted, err);
 	if (r < 0)
@@ -498,10 +433,9 @@ int weft_read(struct weft_store *store, const char *session, size_t session_len,
 	if (!page)
 		return fail_no_memory(err);
 	arena_init(&page->arena,
-		   PAGE_BYTES_EXTRA + 4 * (size_t)engine_limits(store->engine)
-						      ->message_bytes);
-	r = read_seen(store->engine, &range, redacted, &page->arena,
-		      &page->seen, err);
+		   PAGE_BYTES_EXTRA +
+			   4 * (size_t)engine_limits(e)->message_bytes);
+	r = read_seen(e, &range, redacted, &page->arena, &page->seen, err);
 	if (r < 0) {
 		weft_page_free(page);
 		return r;
@@ -578,9 +512,12 @@ int weft_wait(struct weft_store *store, const char *session, size_t session_len,
 	      struct weft_error *err)
 {
 	struct weft_id id;
-	int r = find_session(store, session, session_len, &id, err);
+	struct engine *e;
+	int r = handle_engine(store, &e, err);
 
-	if (r < 0)
-		return r;
-	return engine_wait(store->engine, &id, seq, timeout_ms, ret_head, err);
+	if (r == WEFT_OK)
+		r = find_session(e, session, session_len, &id, err);
+	if (r == WEFT_OK)
+		r = engine_wait(e, &id, seq, timeout_ms, ret_head, err);
+	return r;
 }

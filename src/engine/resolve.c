@@ -7,6 +7,9 @@
 
 #define PREFIX_MIN 6
 
+/* The largest that the limits name_bytes and slug_bytes may be. */
+#define NAMING_BYTES_MAX KIB(64)
+
 /* How many of the sessions that match are named in the error. */
 #define LISTED_MAX 5
 
@@ -107,7 +110,12 @@ int resolve_quickly(struct engine *e, struct weft_str name, struct weft_id *ret,
 		return WEFT_OK;
 	if (!name.len)
 		return fail(err, WEFT_INVALID, "no session given");
-	r = text_check_line(name, SIZE_MAX, "session", err);
+	/* Not a byte of it need be there. */
+	if (name.len > NAMING_BYTES_MAX)
+		return fail(err, WEFT_NOT_FOUND,
+			    "no session: nothing is named with %zu bytes",
+			    name.len);
+	r = text_check_line(name, NAMING_BYTES_MAX, "session", err);
 	if (r < 0)
 		return r;
 	r = find_name(e, name, &arena, &id, err);
