@@ -189,12 +189,11 @@ static size_t plain_len(struct weft_str s)
 	return i;
 }
 
-void buf_add_json(struct buf *b, struct weft_str s)
+void buf_add_json_inside(struct buf *b, struct weft_str s)
 {
 	/* One step of growth for the usual text, which needs no escapes. */
 	if (!buf_reserve(b, s.len))
 		return;
-	buf_add_c(b, '"');
 	while (s.len) {
 		size_t n = plain_len(s);
 
@@ -208,6 +207,12 @@ void buf_add_json(struct buf *b, struct weft_str s)
 			add_escape(b, (unsigned char)s.ptr[0]);
 		s = str_skip(s, 1);
 	}
+}
+
+void buf_add_json(struct buf *b, struct weft_str s)
+{
+	buf_add_c(b, '"');
+	buf_add_json_inside(b, s);
 	buf_add_c(b, '"');
 }
 

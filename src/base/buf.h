@@ -41,6 +41,7 @@ void buf_printf(struct buf *b, const char *format, ...)
  * is.
  */
 void buf_add_json(struct buf *b, struct weft_str s);
+void buf_add_json_inside(struct buf *b, struct weft_str s); /* no quotes */
 
 static inline struct weft_str buf_str(const struct buf *b)
 {

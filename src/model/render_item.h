@@ -1,0 +1,134 @@
+/*
+ * render_item.h - what the three steps of rendering hand to each other.  For
+ * the files render*.c only.
+ *
+ * "Raw" text is the inside of a JSON string as it was written: it may go into
+ * another JSON string as it is.
+ */
+#ifndef MODEL_RENDER_ITEM_H
+#define MODEL_RENDER_ITEM_H
+
+#include "model/render.h"
+
+enum item_kind {
+	ITEM_TEXT,
+	ITEM_THINKING,
+	ITEM_CALL,
+	ITEM_RESULT,
+	ITEM_IMAGE,
+	ITEM_OPAQUE
+};
+
+/* One thing that was said. */
+struct render_item {
+	uint8_t kind; /* enum item_kind */
+	bool is_error;
+	/* CALL: value is raw text, not JSON.  RESULT: content was a list. */
+	bool is_text, is_list;
+	struct weft_str id;   /* CALL, RESULT */
+	struct weft_str name; /* CALL */
+	struct weft_str mark; /* THINKING: raw signature; IMAGE: raw type */
+	/* TEXT, THINKING, IMAGE, RESULT: raw; CALL, OPAQUE: JSON. */
+	struct weft_str value;
+	const struct render_item *inner; /* RESULT: its list, text and image */
+	size_t n_inner;
+
+	/* CALL: set while tidying. */
+	const struct render_item *answer; /* NULL: there is none */
+	struct weft_str sent_id;          /* the id that the provider sees */
+};
+
+struct render_said {
+	struct render_said *next, *before;
+	uint32_t role;
+	struct weft_str sender;    /* raw: what to call who said it */
+	struct weft_str sender_id; /* raw: what to tell people apart by */
+	struct render_item *items;
+	size_t n_items;
+	bool names_sender; /* set while tidying: the name goes in front */
+};
+
+/* Has nobody anything to see in it? */
+bool render_is_blank(struct weft_str text);
+
+uint64_t render_item_tokens(const struct render_item *item);
+
+/* ---- tidy ---- */
+
+/* One piece of what is sent. */
+struct render_block {
+	struct render_item *item;       /* of a result: its call */
+	const struct render_said *said; /* NULL: a result */
+};
+
+/* Pieces of one side, without one of the other between them. */
+struct render_group {
+	bool user;
+	size_t first, n;  /* blocks */
+	size_t n_results; /* in front */
+};
+
+struct render_tidy {
+	struct render *render;
+	struct render_block *blocks;
+	size_t n_blocks;
+	struct render_group *groups;
+	size_t n_groups;
+	struct render_item **system; /* TEXT */
+	size_t n_system;
+
+	/* While tidying: */
+	struct table ids; /* of struct id_entry, by id */
+	bool open;        /* the last group is the assistant's, and open */
+	size_t open_calls;
+	const struct render_said *caller; /* of the last call in it */
+	uint64_t turn;
+	size_t group_no; /* ever opened: a mark for id_entry */
+};
+
+int render_tidy(struct render_tidy *t, struct render *r,
+		struct weft_error *err);
+void render_tidy_done(struct render_tidy *t); /* also for CLEANUP */
+
+/* Leave out the oldest turns that the budget has no room for. */
+void render_cut(struct render_tidy *t, uint64_t system_tokens);
+
+/* Give each call the id that the provider sees (render_ids.c). */
+int render_ids(struct render_tidy *t, struct weft_error *err);
+/* A tool's name that every provider takes, as raw text. */
+void render_add_name(struct buf *b, struct weft_str name);
+
+/* ---- write ---- */
+
+extern const struct weft_str render_no_result; /* raw: for a missing one */
+extern const struct weft_str render_no_output; /* raw: for a blank one */
+extern const struct weft_str render_no_user;   /* raw: for a missing user */
+
+/* A comma in front of all but the first. */
+static inline void render_comma(struct buf *b, bool *first)
+{
+	if (!*first)
+		buf_add_c(b, ',');
+	*first = false;
+}
+
+/* "text" of a block, with the sender's name where it belongs. */
+void render_add_text(struct buf *b, const struct render_block *block);
+/* A list in a result as one string: its texts, a newline between them. */
+void render_add_joined(struct buf *b, const struct render_item *result);
+/* "data:image/png;base64,..." */
+void render_add_data_url(struct buf *b, const struct render_item *image);
+/* "arguments" of a call: a string that is what was stored. */
+void render_add_arguments(struct buf *b, const struct render_item *call);
+/* A string of all that belongs to the system; nothing if that is nothing. */
+bool render_add_system(struct buf *b, const struct render_tidy *t,
+		       struct weft_str summary);
+
+void render_anthropic(struct buf *b, const struct render_tidy *t,
+		      struct weft_str summary);
+void render_openai(struct buf *b, const struct render_tidy *t,
+		   struct weft_str summary);
+void render_responses(struct buf *b, const struct render_tidy *t,
+		      struct weft_str summary);
+
+#endif
