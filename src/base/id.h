@@ -54,6 +54,19 @@ static inline bool id_eq(const struct weft_id *a, const struct weft_id *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
+/*
+ * For tables that look at the low bits only.  Ids made in one millisecond
+ * differ only in their last byte: it must reach every bit.
+ */
+static inline uint64_t id_hash(const struct weft_id *id)
+{
+	uint64_t h = (get_le64(id->b) ^ get_le64(id->b + 8)) *
+		     UINT64_C(0x9e3779b97f4a7c15);
+
+	h = (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	return h ^ h >> 32;
+}
+
 static inline int id_cmp(const struct weft_id *a, const struct weft_id *b)
 {
 	return memcmp(a, b, sizeof(*a));

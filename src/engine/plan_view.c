@@ -37,14 +37,9 @@ static void put_node(struct plan_table *t, struct plan_node *n, uint64_t hash)
 	t->buckets[hash & t->mask] = n;
 }
 
-static uint64_t hash_id(const struct weft_id *id)
-{
-	return hash_bytes(id, sizeof(*id));
-}
-
 static uint64_t hash_op(const struct weft_id *scope, struct weft_str op)
 {
-	return hash_id(scope) * 31 + hash_bytes(op.ptr, op.len);
+	return id_hash(scope) * 31 + hash_bytes(op.ptr, op.len);
 }
 
 int plan_begin(struct plan *p, struct store_view *view, struct op_list *out,
@@ -107,7 +102,7 @@ static struct plan_session *add_session(struct plan *p, uint64_t hash)
 
 struct plan_session *plan_new_session(struct plan *p, const struct weft_id *id)
 {
-	struct plan_session *s = add_session(p, hash_id(id));
+	struct plan_session *s = add_session(p, id_hash(id));
 
 	if (s) {
 		s->rec.id = *id;
@@ -119,7 +114,7 @@ struct plan_session *plan_new_session(struct plan *p, const struct weft_id *id)
 int plan_find(struct plan *p, const struct weft_id *id,
 	      struct plan_session **ret, struct weft_error *err)
 {
-	uint64_t hash = hash_id(id);
+	uint64_t hash = id_hash(id);
 	struct plan_session *s = known_session(p, id, hash);
 	const struct session_rec *rec = NULL;
 	int r;
@@ -336,7 +331,7 @@ int plan_last_event(struct plan *p, const struct plan_session *s, uint32_t type,
 
 static uint64_t hash_mark(const struct weft_id *session, uint64_t seq)
 {
-	return hash_id(session) * 31 + hash_bytes(&seq, sizeof(seq));
+	return id_hash(session) * 31 + hash_bytes(&seq, sizeof(seq));
 }
 
 int plan_is_hidden(struct plan *p, const struct plan_session *s, uint64_t seq,

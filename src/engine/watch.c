@@ -14,11 +14,6 @@
 /* How many waiters one look at the store serves; a bound for its memory. */
 #define LOOK_MAX 256
 
-static uint64_t hash_id(const struct weft_id *id)
-{
-	return hash_bytes(id, sizeof(*id));
-}
-
 static void cond_init(pthread_cond_t *cond)
 {
 	pthread_condattr_t attr;
@@ -64,7 +59,7 @@ size_t watchers_count(struct watchers *w)
 /* Called with the lock held. */
 static void tell(struct watchers *w, const struct weft_id *id, uint64_t head)
 {
-	struct table_node *n = table_first(&w->table, hash_id(id));
+	struct table_node *n = table_first(&w->table, id_hash(id));
 
 	for (; n; n = table_next(n)) {
 		struct waiter *x = TABLE_ENTRY(n, struct waiter, node);
@@ -216,7 +211,7 @@ static int join(struct watchers *w, struct waiter *x, struct weft_error *err)
 
 	if (w->closing)
 		return fail(err, WEFT_IO, "the store is being closed");
-	if (table_add(&w->table, &x->node, hash_id(&x->session)) < 0)
+	if (table_add(&w->table, &x->node, id_hash(&x->session)) < 0)
 		return fail_no_memory(err);
 	r = start_thread(w, err);
 	if (r < 0) {

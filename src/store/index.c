@@ -55,15 +55,10 @@ void index_done(struct index *x)
 
 /* ---- finding and making ---- */
 
-static uint64_t hash_id(const struct weft_id *id)
-{
-	return hash_bytes(id, sizeof(*id));
-}
-
 static struct index_session *find_session(const struct index *x,
 					  const struct weft_id *id)
 {
-	struct table_node *n = table_first(&x->sessions, hash_id(id));
+	struct table_node *n = table_first(&x->sessions, id_hash(id));
 
 	for (; n; n = table_next(n)) {
 		struct index_session *s =
@@ -86,7 +81,7 @@ static struct index_session *make_session(struct index *x,
 	if (!s)
 		return NULL;
 	s->id = *id;
-	if (table_add(&x->sessions, &s->node, hash_id(id)) < 0) {
+	if (table_add(&x->sessions, &s->node, id_hash(id)) < 0) {
 		mem_free(s);
 		return NULL;
 	}
@@ -139,7 +134,7 @@ static struct weft_id scope_of(const struct store_event *e)
 
 static uint64_t hash_op(const struct weft_id *scope, struct weft_str op)
 {
-	return hash_id(scope) * 31 + hash_bytes(op.ptr, op.len);
+	return id_hash(scope) * 31 + hash_bytes(op.ptr, op.len);
 }
 
 static struct index_op *find_op(const struct index *x,

@@ -293,6 +293,18 @@ static void event_ids_rise_with_seq(void **state)
 	assert_true(id_cmp(&b, &c) < 0);
 }
 
+static void ids_of_one_millisecond_spread_over_a_table(void **state)
+{
+	static unsigned buckets[1024];
+
+	(void)state;
+	for (int i = 0; i < 4096; i++) {
+		struct weft_id id = new_id(NOW);
+
+		assert_true(++buckets[id_hash(&id) % ARRAY_LEN(buckets)] <= 20);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +324,7 @@ int main(void)
 		cmocka_unit_test(what_begins_no_id_is_no_prefix),
 		cmocka_unit_test(an_event_id_says_when_where_and_which),
 		cmocka_unit_test(event_ids_rise_with_seq),
+		cmocka_unit_test(ids_of_one_millisecond_spread_over_a_table),
 	};
 
 	return cmocka_run_group_tests_name("id", tests, NULL, NULL);

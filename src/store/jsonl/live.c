@@ -137,15 +137,9 @@ int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
 
 /* ---- the table ---- */
 
-static uint64_t hash_id(const struct weft_id *id)
-{
-	return get_le64(id->b + 8) * UINT64_C(0x9e3779b97f4a7c15) ^
-	       get_le64(id->b);
-}
-
 struct live *live_find(struct jsonl *js, const struct weft_id *id)
 {
-	struct table_node *n = table_first(&js->sessions, hash_id(id));
+	struct table_node *n = table_first(&js->sessions, id_hash(id));
 
 	for (; n; n = table_next(n)) {
 		struct live *l = TABLE_ENTRY(n, struct live, node);
@@ -227,7 +221,7 @@ static struct live *live_new(const struct weft_id *id)
 static int live_insert(struct jsonl *js, struct live *l, struct weft_error *err)
 {
 	lock(js);
-	if (table_add(&js->sessions, &l->node, hash_id(&l->id)) < 0) {
+	if (table_add(&js->sessions, &l->node, id_hash(&l->id)) < 0) {
 		if (l->file)
 			js->n_files--;
 		unlock(js);

@@ -181,14 +181,9 @@ struct rebuild {
 	int failed;
 };
 
-static uint64_t hash_of(const struct weft_id *id)
-{
-	return hash_bytes(id, sizeof(*id));
-}
-
 static struct payer *find_payer(struct rebuild *b, const struct weft_id *id)
 {
-	struct table_node *n = table_first(&b->payers, hash_of(id));
+	struct table_node *n = table_first(&b->payers, id_hash(id));
 
 	for (; n; n = table_next(n)) {
 		struct payer *p = TABLE_ENTRY(n, struct payer, node);
@@ -209,7 +204,7 @@ static struct payer *get_payer(struct rebuild *b, const struct weft_id *id)
 	if (!p)
 		return NULL;
 	p->id = *id;
-	if (table_add(&b->payers, &p->node, hash_of(id)) < 0) {
+	if (table_add(&b->payers, &p->node, id_hash(id)) < 0) {
 		mem_free(p);
 		return NULL;
 	}
