@@ -66,6 +66,8 @@ static void js_free(struct jsonl *js)
 	wal_close(&js->wal);
 	buf_done(&js->frame);
 	buf_done(&js->frame_read);
+	spread_done(&js->spread);
+	arena_done(&js->arena);
 	(void)pthread_mutex_destroy(&js->watch_mutex);
 	(void)pthread_cond_destroy(&js->thread_cond);
 	(void)pthread_mutex_destroy(&js->thread_mutex);
@@ -109,6 +111,8 @@ static struct jsonl *js_new(const struct store_open *o)
 	js->files_max = half_of_descriptors();
 	buf_init(&js->frame, FRAME_BYTES_MAX);
 	buf_init(&js->frame_read, 0);
+	arena_init(&js->arena, 0);
+	spread_init(&js->spread, !js->by_hand && !js->read_only);
 	js->dir = mem_copy(o->path);
 	if (!js->dir) {
 		js_free(js);

@@ -38,6 +38,7 @@
 #include "base/table.h"
 #include "model/record.h"
 #include "store/jsonl/catalog.h"
+#include "store/jsonl/spread.h"
 #include "store/jsonl/wal.h"
 #include "store/store.h"
 
@@ -124,6 +125,8 @@ struct jsonl {
 	struct catalog *catalog; /* catalog_lock */
 	struct buf frame;        /* W: the frame being built */
 	struct buf frame_read;   /* W: frames of others */
+	struct spread spread;    /* W */
+	struct arena arena;      /* W: of the write under way */
 
 	struct table sessions;        /* M */
 	struct table names;           /* M */

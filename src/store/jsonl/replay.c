@@ -245,44 +245,75 @@ static int open_for_apply(struct jsonl *js, struct live *l, bool begins,
 	return r == WEFT_OK ? live_open_file(js, l, flags, err) : r;
 }
 
-static int apply_record(struct jsonl *js, const struct frame_record *r,
-			struct weft_error *err)
+/* Records on their way into files, which stay open meanwhile. */
+struct pieces {
+	struct piece v[256];
+	struct live_file *held[256];
+	size_t n;
+};
+
+/* Find a record its file, or replay it where nothing is known of the file. */
+static int place_record(struct jsonl *js, struct pieces *p,
+			const struct frame_record *r, struct weft_error *err)
 {
 	struct live *l;
-	ssize_t n;
+	int status = WEFT_OK;
 
 	(void)pthread_mutex_lock(&js->mutex);
 	l = live_find(js, &r->session);
 	(void)pthread_mutex_unlock(&js->mutex);
 	if (!l)
 		return replay_record(js, r, err);
-	if (!l->file) {
-		int status = open_for_apply(js, l, r->offset == 0, err);
+	if (!l->file)
+		status = open_for_apply(js, l, r->offset == 0, err);
+	if (status < 0)
+		return status;
+	p->held[p->n] = live_file_ref(l->file);
+	p->v[p->n++] = (struct piece){ .file = l->file->f,
+				       .bytes = r->bytes,
+				       .offset = r->offset };
+	return WEFT_OK;
+}
 
-		if (status < 0)
-			return status;
+/* Write them; one that finds no room gets the reserve. */
+static int write_pieces(struct jsonl *js, struct pieces *p,
+			struct weft_error *err)
+{
+	int r = WEFT_OK;
+
+	spread_writes(&js->spread, p->v, p->n);
+	for (size_t i = 0; i < p->n; i++) {
+		struct piece *v = &p->v[i];
+
+		if (v->result == -ENOSPC || v->result == -EDQUOT) {
+			give_up_reserve(js);
+			spread_writes(&js->spread, v, 1);
+		}
+		if (v->result < 0)
+			r = fail_errno(err, -v->result,
+				       "write a session's file");
+		live_file_unref(p->held[i]);
 	}
-	n = file_write(l->file->f, r->bytes.ptr, r->bytes.len, r->offset);
-	return n < 0 ? fail_errno(err, (int)-n, "write a session's file") :
-		       WEFT_OK;
+	p->n = 0;
+	return r;
 }
 
 int apply_frame(struct jsonl *js, const struct frame *f, struct weft_error *err)
 {
-	bool gave_up = false;
+	struct pieces p = { .n = 0 };
 	struct frame_record rec;
 	size_t pos = 0;
+	int r = WEFT_OK, written;
 
-	while (frame_next(f, &pos, &rec)) {
-		int r = apply_record(js, &rec, err);
-
-		if (r == WEFT_NO_SPACE && !gave_up) {
-			gave_up = true;
+	while (r == WEFT_OK && frame_next(f, &pos, &rec)) {
+		r = place_record(js, &p, &rec, err);
+		if (r == WEFT_NO_SPACE) {
 			give_up_reserve(js);
-			r = apply_record(js, &rec, err);
+			r = place_record(js, &p, &rec, err);
 		}
-		if (r < 0)
-			return r;
+		if (r == WEFT_OK && p.n == ARRAY_LEN(p.v))
+			r = write_pieces(js, &p, err);
 	}
-	return WEFT_OK;
+	written = write_pieces(js, &p, r == WEFT_OK ? err : NULL);
+	return r == WEFT_OK ? written : r;
 }

@@ -23,7 +23,6 @@
 struct view {
 	struct store_view view; /* first */
 	struct jsonl *js;
-	struct arena arena; /* of this write */
 };
 
 static struct jsonl *js_of(struct store_view *v)
@@ -33,7 +32,7 @@ static struct jsonl *js_of(struct store_view *v)
 
 static struct arena *arena_of(struct store_view *v)
 {
-	return &((struct view *)(void *)v)->arena;
+	return &js_of(v)->arena;
 }
 
 static int view_get_session(struct store_view *v, const struct weft_id *id,
@@ -481,11 +480,11 @@ static int write_planned(struct jsonl *js, store_plan *plan, void *ctx,
 			 struct outcome *ret, struct weft_error *err)
 {
 	struct view v = { .view.ops = &view_ops, .js = js };
-	struct op_list ops = { .arena = &v.arena };
-	struct batch b = { .ops = &ops, .arena = &v.arena };
+	struct op_list ops = { .arena = &js->arena };
+	struct batch b = { .ops = &ops, .arena = &js->arena };
 	int r;
 
-	arena_init(&v.arena, 0);
+	arena_reset(&js->arena);
 	js->write_no++;
 	r = plan(ctx, &v.view, &ops, err);
 	if (r == WEFT_OK && ops.failed)
@@ -505,7 +504,6 @@ static int write_planned(struct jsonl *js, store_plan *plan, void *ctx,
 			r = take_over(js, &b, js->mine | 1, err);
 		leave(js);
 	}
-	arena_done(&v.arena);
 	return r;
 }
 
