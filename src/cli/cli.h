@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cli/opt.h"
 #include "cli/out.h"
+#include "route/config.h"
 #include "weft/weft.h"
 
 struct cli {
@@ -14,7 +15,9 @@ struct cli {
 	bool json, debug;
 	struct arena arena; /* for all that lives as long as the run */
 	struct out out;
-	const char *url; /* the store's */
+	struct config config;
+	const char *config_file; /* where it is, or would be; or NULL */
+	const char *url;         /* the store's */
 	struct weft_store *store;
 	/* Set by a command that has said itself what is wrong: the exit status
 	 * although it returned WEFT_OK. */
@@ -46,7 +49,9 @@ void cli_debug(const struct cli *c, const char *format, ...)
 
 /* ---- the store ---- */
 
-/* Find out which store is meant (config.c): sets c->url. */
+/* Read the configuration (config.c): sets c->config. */
+int cli_read_config(struct cli *c);
+/* Read it and find out which store is meant: sets c->url. */
 int cli_configure(struct cli *c);
 /* Open it as the command wants it. */
 int cli_open(struct cli *c);

@@ -9,6 +9,7 @@ extern const struct command cmd_api_doc;
 extern const struct command cmd_append;
 extern const struct command cmd_bench;
 extern const struct command cmd_completion;
+extern const struct command cmd_config;
 extern const struct command cmd_delete;
 extern const struct command cmd_help;
 extern const struct command cmd_history;

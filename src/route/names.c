@@ -2,12 +2,8 @@
 #include "route/norm.h"
 #include "route/scope.h"
 
-void name_list_add(struct name_list *l, struct weft_str name, struct arena *a)
+void name_list_push(struct name_list *l, struct weft_str name, struct arena *a)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		if (str_eq(l->v[i], name))
-			return;
-	}
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 16;
 		struct weft_str *v = ARENA_ARRAY(a, struct weft_str, room);
@@ -20,6 +16,15 @@ void name_list_add(struct name_list *l, struct weft_str name, struct arena *a)
 		l->room = room;
 	}
 	l->v[l->n++] = name;
+}
+
+void name_list_add(struct name_list *l, struct weft_str name, struct arena *a)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (str_eq(l->v[i], name))
+			return;
+	}
+	name_list_push(l, name, a);
 }
 
 struct weft_str names_main(struct weft_str agent, struct arena *a)

@@ -52,16 +52,29 @@ struct identity_link {
 	size_t n_ids;
 };
 
+/* An id, or the name of a link, where a hash finds it. */
+struct identity_slot {
+	const struct weft_str *text; /* NULL: nothing */
+	uint32_t link;
+	uint32_t is_name;
+};
+
 /* In the order of the configuration: the first that fits counts. */
 struct identity_links {
 	const struct identity_link *v;
 	size_t n;
+	const struct identity_slot *slots; /* of identity_links_clean */
+	size_t mask;
 };
 
 /* The same, normalised as all functions below want it; blank names and ids
  * are left out. */
 struct identity_links identity_links_clean(const struct identity_links *from,
 					   struct arena *a);
+
+/* The first link that has this id, or NULL. */
+const struct identity_link *identity_find(const struct identity_links *links,
+					  struct weft_str id);
 
 struct identity {
 	struct weft_str name;             /* empty: nobody is known to speak */
@@ -124,7 +137,8 @@ struct name_list {
 	size_t n, room;
 };
 
-/* Add a name once. */
+void name_list_push(struct name_list *l, struct weft_str name, struct arena *a);
+/* The same, unless it is there already. */
 void name_list_add(struct name_list *l, struct weft_str name, struct arena *a);
 
 /* "agent:main:main", the name of an agent's own conversation. */

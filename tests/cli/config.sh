@@ -49,15 +49,42 @@ wrong() {
 	refused 2 invalid "$dir/wrong.json: $1" list --config "$dir/wrong.json"
 }
 wrong 'not JSON: *line 2, column *' '{\n"store"'
-wrong 'line 1: expected an object, got array' '[]'
-wrong 'line 3: unknown section "stor"; did you mean "store"?' '{\n\n"stor":{}}'
-wrong 'line 2: unknown field "ulr"; did you mean "url"?' '{"store":{\n"ulr":"x"}}'
-wrong 'line 1: unknown field "directory"' '{"store":{"directory":"x"}}'
-wrong 'line 2: expected a string for "store.url"' '{"store":\n{"url":7}}'
-wrong 'line 1: expected an object for "store"' '{"store":"jsonl:x"}'
+wrong 'line 1: expected an object, found array' '[]'
+wrong 'line 2: store.url: expected a string, found 7' '{"store":\n{"url":7}}'
+wrong 'line 1: store: expected an object, found "jsonl:x"' '{"store":"jsonl:x"}'
+wrong 'line 3: session.dm_scope: expected one of main|*, found "per-user"' \
+	'{"session":{\n\n"dm_scope":"per-user"}}'
 wrong 'member "store" twice *' '{"store":{},"store":{}}'
 wrong '*nothing there*' ''
 refused 7 io "$dir: *" list --config "$dir"
+
+# What is not known is no mistake, but said: the first in every command, all of
+# it by config check.
+printf '{\n"stor":{},\n"store":{"ulr":"x"}}' >"$dir/odd.json"
+like "weft: warning: $dir/odd.json: line 2: unknown section \"stor\"; did you \
+mean \"store\"?; 'weft config check' has 1 more" \
+	"$(weft list --config "$dir/odd.json" 2>&1 >/dev/null)"
+like '*warning: *unknown section "stor"*warning: *line 3: unknown field "store.ulr"; did you mean "url"?' \
+	"$(weft config check --config "$dir/odd.json")"
+
+# Every value in force, and where it comes from.
+printf '{"session":{\n"dm_scope":"per-agent"},"lifecycle":{"suspend_minutes":5}}' \
+	>"$dir/some.json"
+check() {
+	WEFT_LIFECYCLE_SUSPEND_MINUTES=9 weft config check \
+		--config "$dir/some.json" "$@"
+}
+like "# $dir/some.json
+session.dimensions = null  (default)*
+session.dm_scope = \"per-agent\"  (line 2)*
+lifecycle.suspend_minutes = 9  (WEFT_LIFECYCLE_SUSPEND_MINUTES)
+lifecycle.maintenance_hour = 3  (default)*" "$(check)"
+same '["per-agent", "line 2"]' "$(check --json |
+	json '[[v["value"], v["source"]] for v in d["values"] if v["field"] == "session.dm_scope"][0]')"
+same '[]' "$(check --json | json 'd["warnings"]')"
+WEFT_SESSION_DM_SCOPE=x refused 2 invalid \
+	'$WEFT_SESSION_DM_SCOPE: session.dm_scope: expected one of *' config check
+same "$(cat docs/config.schema.json)" "$(weft config schema)"
 
 # URLs that are none.
 refused 2 invalid '*no scheme*jsonl:./x' list --store ./x

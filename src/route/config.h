@@ -1,0 +1,213 @@
+/*
+ * config.h - the one configuration file, read into plain structs.
+ *
+ * DESIGN
+ *
+ * The file is a JSON object of sections, and every section a table of fields
+ * (config_table.c): name, type, bounds, default, what it means, and where it
+ * goes in struct config.  The reader, the JSON Schema and the list of values in
+ * force all come from these tables, so that they cannot differ.
+ *
+ * A mistake is an error that names file, line and field, and says what was
+ * expected.  A field that is not known is only warned about: files of other
+ * programs hold more than Weft needs.
+ *
+ * A field can be overridden by the environment: WEFT_SECTION_FIELD.
+ *
+ * No input or output here: whoever reads the file hands its text over.
+ */
+#ifndef ROUTE_CONFIG_H
+#define ROUTE_CONFIG_H
+
+#include "route/scope.h"
+
+/* ---- what there is to configure ---- */
+
+/* Of a field that may be left out. */
+enum config_bool { CONFIG_UNSET, CONFIG_FALSE, CONFIG_TRUE };
+
+struct config_texts {
+	const struct weft_str *v;
+	size_t n;
+	uint32_t given;
+};
+
+/* Structs of one kind, one behind the other. */
+struct config_list {
+	void *v;
+	size_t n;
+	uint32_t given;
+};
+
+enum dm_scope {
+	DM_SCOPE_UNSET,
+	DM_SCOPE_MAIN,
+	DM_SCOPE_PER_AGENT,
+	DM_SCOPE_PER_CHANNEL,
+	DM_SCOPE_PER_PEER,
+	DM_SCOPE_PER_CHANNEL_PEER,
+	DM_SCOPE_PER_ACCOUNT_CHANNEL_PEER,
+	DM_SCOPE_GLOBAL
+};
+#define DM_SCOPE_WORDS                                                      \
+	"main|per-agent|per-channel|per-peer|per-channel-peer|per-account-" \
+	"channel-peer|global"
+
+enum dm_scope_style { DM_STYLE_UNSET, DM_STYLE_WEFT, DM_STYLE_PICOCLAW };
+
+struct config_link { /* of session.identity_links */
+	struct weft_str name;
+	struct config_texts ids;
+};
+
+struct config_session {
+	struct config_texts dimensions;
+	struct config_list identity_links; /* struct config_link */
+	uint32_t dm_scope;                 /* enum dm_scope */
+	uint32_t dm_scope_style;           /* enum dm_scope_style */
+};
+
+struct config_agent {
+	struct weft_str id, name;
+	uint32_t is_default; /* enum config_bool */
+};
+
+struct config_when {
+	struct weft_str channel, account, space, chat, topic, sender;
+	uint32_t mentioned; /* enum config_bool */
+};
+
+struct config_rule {
+	struct weft_str name, agent;
+	struct config_when when;
+	struct config_texts session_dimensions;
+	struct dimensions dimensions; /* the same, looked up */
+};
+
+enum reset_mode { RESET_UNSET, RESET_NONE, RESET_DAILY, RESET_IDLE };
+
+struct config_reset {
+	uint32_t mode; /* enum reset_mode */
+	uint64_t at_hour, idle_minutes;
+};
+
+struct config_channel_reset { /* of lifecycle.reset_by_channel */
+	struct weft_str channel;
+	struct config_reset reset;
+};
+
+struct config_lifecycle {
+	uint64_t suspend_minutes, maintenance_hour;
+	struct config_reset reset;
+	struct config_reset direct, group, thread; /* reset_by_type */
+	struct config_list by_channel; /* struct config_channel_reset */
+};
+
+struct config_retention_rule {
+	uint32_t kind; /* enum session_kind, 0: any */
+	struct weft_str agent, channel;
+	uint64_t idle_days, max_sessions, max_bytes; /* 0: no limit */
+};
+
+struct config_retention {
+	struct config_list rules; /* struct config_retention_rule */
+	uint64_t trash_days;
+};
+
+/* Where a value comes from. */
+enum config_from { FROM_DEFAULT, FROM_FILE, FROM_ENV };
+struct config_source {
+	uint32_t from; /* enum config_from */
+	size_t line;
+};
+
+#define CONFIG_SOURCES_MAX 32
+
+struct config {
+	struct config_session session;
+	struct config_list agents; /* struct config_agent */
+	struct config_list rules;  /* struct config_rule */
+	struct config_lifecycle lifecycle;
+	struct config_retention retention;
+	struct weft_str store_url;
+	struct weft_str server_listen;
+
+	/* What follows from it. */
+	struct dimensions dimensions;
+	struct identity_links links; /* normalised */
+	struct name_list warnings;
+	struct config_source sources[CONFIG_SOURCES_MAX]; /* by field */
+};
+
+/* ---- reading it ---- */
+
+/* What a configuration is read from. */
+struct config_input {
+	const char *file;     /* for messages; NULL: none */
+	struct weft_str text; /* ptr NULL: nothing is configured */
+	/* The value of a variable or NULL; NULL: there is no environment. */
+	const char *(*env)(const char *name);
+};
+
+/* What is not given has its default. */
+int config_read(struct config *c, const struct config_input *in,
+		struct arena *a, struct weft_error *err);
+
+#define CONFIG_WARNINGS_MAX 100
+void config_warn(struct config *c, struct arena *a, struct weft_str text);
+
+/* What follows from the fields as they were read (config_settle.c). */
+int config_settle(struct config *c, const char *file, struct arena *a,
+		  struct weft_error *err);
+
+/* ---- the tables ---- */
+
+enum config_type {
+	CONFIG_TEXT,    /* struct weft_str */
+	CONFIG_WORD,    /* uint32_t: which of `values`, from 1 */
+	CONFIG_NUMBER,  /* uint64_t from min to max */
+	CONFIG_BOOL,    /* uint32_t, enum config_bool */
+	CONFIG_TEXTS,   /* struct config_texts */
+	CONFIG_WORDS,   /* the same, each one of `values` */
+	CONFIG_OBJECT,  /* a struct with the fields of `object` */
+	CONFIG_LIST,    /* struct config_list of these */
+	CONFIG_BY_NAME, /* the same from an object, each with its name first */
+	CONFIG_LINKS    /* struct config_list of struct config_link */
+};
+
+struct config_object {
+	const struct config_field *fields;
+	size_t n_fields;
+	size_t bytes; /* of the struct, where there are several */
+};
+
+struct config_field {
+	const char *name;
+	const char *about;
+	const char *values;    /* WORD, WORDS: "one|two" */
+	const char *otherwise; /* the default as JSON, or NULL: none */
+	const struct config_object *object;
+	uint64_t min, max;
+	size_t at;      /* in the struct that it is part of */
+	uint8_t type;   /* enum config_type */
+	uint8_t needed; /* may not be left out */
+	uint8_t again;  /* another place for a field that has its own */
+};
+
+/* Sections are fields of the whole; theirs count through from 0. */
+extern const struct config_object config_root;
+
+/* ---- writing it (config_write.c) ---- */
+
+/* The values in force as the text of a configuration file. */
+void config_write(struct buf *b, const struct config *c);
+/* One value of it. */
+void config_write_value(struct buf *b, const struct config_field *f,
+			const void *at);
+/* A JSON Schema of the file, for editors. */
+void config_write_schema(struct buf *b);
+/* "WEFT_SESSION_DM_SCOPE" */
+struct weft_str config_env_name(const char *section, const char *field,
+				struct arena *a);
+
+#endif
