@@ -1,0 +1,410 @@
+/* route.c - from an inbound message to its conversation. */
+#include "route/route.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "route/norm.h"
+
+#define SHOWN 64 /* characters of a value in `why` */
+
+#define SHOW(s) STR_ARG(text_cut((s), SHOWN))
+
+/* What rules look at. */
+struct view {
+	struct weft_str channel, account, space, chat, topic;
+	struct identity sender;
+	bool mentioned;
+};
+
+void route_say(struct route *r, struct arena *a, const char *format, ...)
+{
+	char line[600];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	name_list_push(&r->why, arena_str(a, str_of(line)), a);
+}
+
+static struct view view_of(const struct config *c,
+			   const struct route_context *context, struct arena *a)
+{
+	struct view v = {
+		.channel = norm_clean(context->channel, a),
+		.account = norm_account(context->account, a),
+		.mentioned = context->mentioned,
+	};
+
+	v.sender = identity_of(&c->links, context->channel, context->sender_id,
+			       dm_counts_names(c), a);
+	v.space = scope_value(DIM_SPACE, context, &v.sender, false, a);
+	v.chat = scope_value(DIM_CHAT, context, &v.sender, false, a);
+	v.topic = scope_value(DIM_TOPIC, context, &v.sender, false, a);
+	return v;
+}
+
+/* ---- who answers ---- */
+
+static struct weft_str default_agent(const struct config *c, struct arena *a)
+{
+	const struct config_agent *v = c->agents.v;
+
+	for (size_t i = 0; i < c->agents.n; i++) {
+		if (v[i].is_default == CONFIG_TRUE && norm_trim(v[i].id).len)
+			return norm_agent(v[i].id, a);
+	}
+	return norm_agent(c->agents.n ? v[0].id : STR(""), a);
+}
+
+/* The agent of this name, or the default one if there is none. */
+static struct weft_str known_agent(const struct config *c, struct weft_str name,
+				   struct arena *a, struct route *r)
+{
+	const struct config_agent *v = c->agents.v;
+	struct weft_str agent = norm_agent(name, a);
+
+	if (norm_trim(name).len == 0)
+		return default_agent(c, a);
+	for (size_t i = 0; i < c->agents.n; i++) {
+		if (str_eq(agent, norm_agent(v[i].id, a)))
+			return agent;
+	}
+	if (c->agents.n == 0)
+		return agent;
+	agent = default_agent(c, a);
+	route_say(r, a,
+		  "agent '%.*s' is not in agents.list: the default agent "
+		  "'%.*s' answers",
+		  SHOW(name), SHOW(agent));
+	return agent;
+}
+
+/* One condition of a rule; says why if it does not hold. */
+static bool holds(struct weft_str wanted, struct weft_str found,
+		  const char *what, const char *rule, struct arena *a,
+		  struct route *r)
+{
+	if (wanted.len == 0 || str_eq(wanted, found))
+		return true;
+	if (found.len)
+		route_say(r, a, "%s: %s is '%.*s', not '%.*s'", rule, what,
+			  SHOW(found), SHOW(wanted));
+	else
+		route_say(r, a, "%s: there is no %s, '%.*s' is wanted", rule,
+			  what, SHOW(wanted));
+	return false;
+}
+
+static bool rule_fits(const struct config_rule *rule, const struct view *v,
+		      const char *label, struct arena *a, struct route *r)
+{
+	const struct config_when *w = &rule->when;
+	struct weft_str account = norm_trim(w->account);
+	const struct {
+		struct weft_str wanted, found;
+		const char *what;
+	} texts[] = {
+		{ norm_clean(w->channel, a), v->channel, "channel" },
+		{ account.len ? norm_account(account, a) : STR(""), v->account,
+		  "account" },
+		{ norm_clean(w->space, a), v->space, "space" },
+		{ norm_clean(w->chat, a), v->chat, "chat" },
+		{ norm_clean(w->topic, a), v->topic, "topic" },
+		{ norm_clean(w->sender, a), v->sender.name, "sender" },
+	};
+	bool any = w->mentioned != CONFIG_UNSET;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		if (!holds(texts[i].wanted, texts[i].found, texts[i].what,
+			   label, a, r))
+			return false;
+		any |= texts[i].wanted.len > 0;
+	}
+	if (w->mentioned != CONFIG_UNSET &&
+	    (w->mentioned == CONFIG_TRUE) != v->mentioned) {
+		route_say(r, a, "%s: the agent was %smentioned", label,
+			  v->mentioned ? "" : "not ");
+		return false;
+	}
+	if (!any)
+		route_say(r, a, "%s: has no condition, so it is not used",
+			  label);
+	return any;
+}
+
+/* The rule that decides, or NULL. */
+static const struct config_rule *find_rule(const struct config *c,
+					   const struct view *v,
+					   struct arena *a, struct route *r)
+{
+	const struct config_rule *rules = c->rules.v;
+
+	for (size_t i = 0; i < c->rules.n; i++) {
+		struct weft_str name = norm_clean(rules[i].name, a);
+		char label[160];
+
+		(void)snprintf(label, sizeof(label), "rule %zu%s%.*s%s", i + 1,
+			       name.len ? " '" : "",
+			       STR_ARG(text_cut(name, 20)),
+			       name.len ? "'" : "");
+		if (!rule_fits(&rules[i], v, label, a, r))
+			continue;
+		route_say(r, a, "%s: fits", label);
+		r->matched_by =
+			name.len ? NORM_JOIN(a, STR("dispatch.rule:"), name) :
+				   STR("dispatch.rule");
+		return &rules[i];
+	}
+	return NULL;
+}
+
+static const struct config_rule *choose_agent(const struct config *c,
+					      const struct route_request *q,
+					      const struct view *v,
+					      struct arena *a, struct route *r)
+{
+	const struct config_rule *rule = NULL;
+
+	r->matched_by = STR("default");
+	if (norm_trim(q->agent).len) {
+		r->matched_by = STR("agent");
+		route_say(r, a, "agent '%.*s' is given: no rule is asked",
+			  SHOW(q->agent));
+		r->agent = known_agent(c, q->agent, a, r);
+		return NULL;
+	}
+	rule = find_rule(c, v, a, r);
+	if (rule) {
+		r->agent = known_agent(c, rule->agent, a, r);
+		return rule;
+	}
+	r->agent = default_agent(c, a);
+	route_say(r, a, "%s: the default agent '%.*s' answers",
+		  c->rules.n ? "no rule fits" : "there are no rules",
+		  SHOW(r->agent));
+	return NULL;
+}
+
+/* ---- which conversation ---- */
+
+static void say_sender(const struct route_context *c,
+		       const struct identity *who, const struct config *config,
+		       struct arena *a, struct route *r)
+{
+	struct weft_str id = norm_trim(c->sender_id);
+	struct identity like;
+
+	if (who->link) {
+		route_say(r, a, "sender '%.*s' is '%.*s' by an identity link",
+			  SHOW(id), SHOW(who->name));
+		return;
+	}
+	if (id.len == 0 || config->links.n == 0)
+		return;
+	route_say(r, a, "sender '%.*s' is in no identity link", SHOW(id));
+	like = identity_of(&config->links, STR(""), id, true, a);
+	if (like.link && str_eq(like.name, who->name))
+		route_say(r, a,
+			  "but is called like the link '%.*s' and could be "
+			  "taken for that person: give the link another name",
+			  SHOW(who->name));
+}
+
+/* The person's keys on the channels that their ids name. */
+static void add_other_keys(const struct identity *who, struct arena *a,
+			   struct route *r)
+{
+	for (size_t i = 0; i < who->link->n_ids; i++) {
+		struct weft_str id = who->link->ids[i];
+		const char *colon = memchr(id.ptr, ':', id.len);
+		struct scope other = r->scope;
+		struct weft_str key;
+
+		if (!colon || colon == id.ptr || colon == id.ptr + id.len - 1)
+			continue;
+		other.channel =
+			(struct weft_str){ id.ptr, (size_t)(colon - id.ptr) };
+		other.account = STR("default");
+		key = scope_key(scope_signature(&other, a), a);
+		if (!str_eq(key, r->key))
+			name_list_add(&r->other_keys, key, a);
+	}
+}
+
+static void set_person(const struct identity *who, struct arena *a,
+		       struct route *r)
+{
+	if (who->name.len == 0)
+		return;
+	r->person = scope_key(NORM_JOIN(a, STR("person|agent="), r->agent,
+					STR("|sender="), who->name),
+			      a);
+	if (!who->link)
+		return;
+	r->linked = true;
+	add_other_keys(who, a, r);
+	route_say(r, a,
+		  "sender is the only dimension: the person's other channels "
+		  "lead here too");
+}
+
+static void say_dimensions(const struct dimensions *dims, struct arena *a,
+			   struct route *r)
+{
+	size_t have = 0;
+
+	for (size_t i = 0; i < dims->n; i++) {
+		struct weft_str name = dimension_names[dims->v[i]];
+
+		if (have < r->scope.n_dims &&
+		    str_eq(r->scope.dims[have], name)) {
+			route_say(r, a, "dimension %.*s: '%.*s'", STR_ARG(name),
+				  SHOW(r->scope.values[have].value));
+			have++;
+		} else {
+			route_say(r, a, "dimension %.*s: has no value here",
+				  STR_ARG(name));
+		}
+	}
+	if (r->scope.n_dims)
+		return;
+	r->shared = true;
+	route_say(r, a,
+		  "no dimension has a value: all of channel '%.*s' and account "
+		  "'%.*s' is one conversation, whoever speaks",
+		  SHOW(r->scope.channel), SHOW(r->scope.account));
+}
+
+static void by_dimensions(const struct route_context *c,
+			  const struct dimensions *dims, const struct view *v,
+			  struct arena *a, struct route *r)
+{
+	r->scope = scope_build(r->agent, c, dims, &v->sender, a);
+	r->signature = scope_signature(&r->scope, a);
+	r->key = scope_key(r->signature, a);
+	say_dimensions(dims, a, r);
+	if (dims->n == 1 && dims->v[0] == DIM_SENDER)
+		set_person(&v->sender, a, r);
+}
+
+static const char *dm_scope_word(uint32_t dm_scope)
+{
+	static const char *const words[] = {
+		[DM_SCOPE_UNSET] = "none",
+		[DM_SCOPE_MAIN] = "main",
+		[DM_SCOPE_PER_AGENT] = "per-agent",
+		[DM_SCOPE_PER_CHANNEL] = "per-channel",
+		[DM_SCOPE_PER_PEER] = "per-peer",
+		[DM_SCOPE_PER_CHANNEL_PEER] = "per-channel-peer",
+		[DM_SCOPE_PER_ACCOUNT_CHANNEL_PEER] =
+			"per-account-channel-peer",
+		[DM_SCOPE_GLOBAL] = "global",
+	};
+
+	return dm_scope < ARRAY_LEN(words) ? words[dm_scope] : "unknown";
+}
+
+static void find_conversation(const struct config *c,
+			      const struct route_context *context,
+			      const struct config_rule *rule,
+			      const struct view *v, struct arena *a,
+			      struct route *r)
+{
+	if (rule && rule->dimensions.n) {
+		route_say(r, a, "dimensions: those of the rule");
+		by_dimensions(context, &rule->dimensions, v, a, r);
+		return;
+	}
+	if (c->session.dm_scope == DM_SCOPE_UNSET) {
+		route_say(r, a, "dimensions: session.dimensions%s",
+			  c->session.dimensions.given ? "" : ", the default");
+		by_dimensions(context, &c->dimensions, v, a, r);
+		return;
+	}
+	dm_route(c, context, &v->sender, a, r);
+	r->signature = r->key;
+	route_say(r, a, "dm_scope %s: the key is '%.*s'",
+		  dm_scope_word(c->session.dm_scope), SHOW(r->key));
+	if (r->shared)
+		route_say(r, a,
+			  "the direct messages of all people are one "
+			  "conversation here");
+}
+
+/* A key of the caller's own takes the place of the one we found. */
+static int take_own_key(const struct route_request *q, struct arena *a,
+			struct route *r, struct weft_error *err)
+{
+	int e;
+
+	if (norm_trim(q->session_key).len == 0)
+		return WEFT_OK;
+	e = text_check_line(q->session_key, SIZE_MAX, "session_key", err);
+	if (e != WEFT_OK)
+		return e;
+	if (!names_is_explicit(q->session_key, a)) {
+		name_list_add(&r->aliases, norm_clean(q->session_key, a), a);
+		route_say(r, a,
+			  "session key '%.*s' is neither sk_v1_... nor "
+			  "agent:...: only another name",
+			  SHOW(q->session_key));
+		return WEFT_OK;
+	}
+	route_say(r, a, "session key '%.*s' is taken as it is",
+		  SHOW(q->session_key));
+	if (str_eq(q->session_key, r->key))
+		return WEFT_OK;
+	r->key = arena_str(a, q->session_key);
+	r->own_key = true;
+	r->shared = false;
+	r->linked = false;
+	r->person = STR("");
+	r->other_keys = (struct name_list){ 0 };
+	return WEFT_OK;
+}
+
+int route_resolve(const struct config *c, const struct route_request *q,
+		  struct arena *a, struct route *ret, struct weft_error *err)
+{
+	struct view v = view_of(c, &q->context, a);
+	const struct config_rule *rule;
+	int r;
+
+	*ret = (struct route){ .channel = v.channel, .sender = v.sender.name };
+	if (ret->channel.len == 0)
+		ret->channel = STR("unknown");
+	rule = choose_agent(c, q, &v, a, ret);
+	say_sender(&q->context, &v.sender, c, a, ret);
+	find_conversation(c, &q->context, rule, &v, a, ret);
+	ret->aliases = names_legacy(ret->agent, &q->context, &v.sender, a);
+	name_list_add(&ret->main_aliases, names_main(ret->agent, a), a);
+	ret->main_key = scope_key(names_main(ret->agent, a), a);
+	r = take_own_key(q, a, ret, err);
+	if (r == WEFT_OK && a->failed)
+		r = arena_error(a, err);
+	return r;
+}
+
+bool route_fits(const struct route *r, const struct scope *stored,
+		bool holds_person)
+{
+	struct scope anywhere = *stored;
+
+	if (r->own_key)
+		return true;
+	if (!r->linked)
+		return !holds_person && scope_eq(&r->scope, stored);
+	anywhere.channel = r->scope.channel;
+	anywhere.account = r->scope.account;
+	return scope_eq(&r->scope, holds_person ? &anywhere : stored);
+}
+
+bool route_may_claim(const struct route *r, struct weft_str alias)
+{
+	return !r->own_key && !r->shared && !names_is_main(alias) &&
+	       !str_eq(alias, r->key);
+}
