@@ -282,7 +282,7 @@ int weft_append(struct weft_store *store, const char *session,
 
 	if (r == WEFT_OK)
 		r = new_append(e, &args, &q, err);
-	if (r < 0)
+	if (r != WEFT_OK)
 		return r;
 	r = engine_run(e, q, err);
 	if (r == WEFT_OK && ret)
@@ -342,7 +342,7 @@ int weft_submit(struct weft_store *store, const char *session,
 		r = handle_engine(store, &e, err);
 	if (r == WEFT_OK)
 		r = new_append(e, &args, &q, err);
-	if (r < 0)
+	if (r != WEFT_OK)
 		return r;
 	s = ARENA_NEW(&q->arena, struct submission);
 	if (s) {
@@ -419,15 +419,16 @@ int weft_read(struct weft_store *store, const char *session, size_t session_len,
 	struct weft_page *page;
 	struct engine *e;
 	bool redacted = false;
-	int r = handle_engine(store, &e, err);
+	int r;
 
-	if (r == WEFT_OK && !ret)
-		r = fail(err, WEFT_INVALID, "no place for the page");
+	if (!ret)
+		return fail(err, WEFT_INVALID, "no place for the page");
+	r = handle_engine(store, &e, err);
 	if (r == WEFT_OK)
 		r = find_session(e, session, session_len, &range.session, err);
 	if (r == WEFT_OK)
 		r = take_range(options, &range, &redacted, err);
-	if (r < 0)
+	if (r != WEFT_OK)
 		return r;
 	page = mem_zero(1, sizeof(*page));
 	if (!page)
