@@ -62,6 +62,7 @@ format:
 bench: build
 	@build/weft bench append
 	@build/weft bench load
+	@build/weft bench scale
 
 install: build
 	@scripts/install '$(PREFIX)' '$(DESTDIR)'

@@ -29,16 +29,24 @@ struct line_result {
 	double per_s, ratio, p50_us, p99_us; /* medians */
 };
 
+/* How large a store is to be. */
+struct bench_size {
+	uint64_t sessions; /* 2 or more */
+	uint64_t messages; /* of one of them */
+};
+
 struct bench {
 	struct cli *cli;
 	char dir[512]; /* a fresh directory, removed at the end */
 	uint64_t rounds;
 	double seconds; /* of one measurement */
+	struct bench_size small, large;
 	struct weft_error *err;
 };
 
 int bench_append(struct bench *b);
 int bench_load(struct bench *b);
+int bench_scale(struct bench *b);
 
 /* Raw limits (bench_raw.c). */
 int raw_appends(struct bench *b, struct sample *ret);
@@ -66,5 +74,19 @@ struct weft_str bench_message(char out[1100], uint64_t i);
 /* Make n sessions in the store; their ids, 27 bytes each. */
 int bench_sessions(struct weft_store *s, size_t n, char (*ids)[27],
 		   struct weft_error *err);
+
+/* ---- a store of a certain size (bench_build.c) ---- */
+
+struct bench_built {
+	double seconds;
+	uint64_t bytes;
+};
+int bench_build(const char *url, const struct bench_size *size,
+		struct bench_built *ret, struct weft_error *err);
+
+/* The keys of its sessions: the long one, and the i-th of the others. */
+#define BENCH_LONG      "bench:long"
+#define BENCH_KEY_BYTES 40
+void bench_key(char out[BENCH_KEY_BYTES], uint64_t i);
 
 #endif

@@ -179,7 +179,20 @@ void bench_print(struct bench *b, const struct line_result *v, size_t n,
 
 /* ---- the command ---- */
 
-enum { OPT_DIR, OPT_ROUNDS, OPT_SECONDS, N_OPTS };
+/* What bench scale may be asked for; the last 50 messages must be there. */
+#define SIZE_MIN   50u
+#define SIZE_LIMIT 100000000u
+
+enum {
+	OPT_DIR,
+	OPT_ROUNDS,
+	OPT_SECONDS,
+	OPT_SMALL_SESSIONS,
+	OPT_SMALL_MESSAGES,
+	OPT_SESSIONS,
+	OPT_MESSAGES,
+	N_OPTS
+};
 
 static const struct opt opts[N_OPTS] = {
 	[OPT_DIR] = { .name = "dir",
@@ -197,12 +210,33 @@ static const struct opt opts[N_OPTS] = {
 			  .kind = OPT_NUMBER,
 			  .about = "how long one measurement takes; default "
 				   "500" },
+	[OPT_SMALL_SESSIONS] = { .name = "small-sessions",
+				 .takes = "N",
+				 .kind = OPT_NUMBER,
+				 .about = "scale: sessions of the small store; "
+					  "default 1000" },
+	[OPT_SMALL_MESSAGES] = { .name = "small-messages",
+				 .takes = "N",
+				 .kind = OPT_NUMBER,
+				 .about = "scale: messages of its long "
+					  "session; default 1000" },
+	[OPT_SESSIONS] = { .name = "sessions",
+			   .takes = "N",
+			   .kind = OPT_NUMBER,
+			   .about = "scale: sessions of the large store; "
+				    "default 100000" },
+	[OPT_MESSAGES] = { .name = "messages",
+			   .takes = "N",
+			   .kind = OPT_NUMBER,
+			   .about = "scale: messages of its long session; "
+				    "default 1000000" },
 };
 
 static const struct arg args[] = {
 	{ .name = "WHAT",
-	  .about = "append: durable writes; load: reading back",
-	  .values = "append|load" },
+	  .about = "append: durable writes; load: reading back; scale: a "
+		   "large store against a small one",
+	  .values = "append|load|scale" },
 };
 
 static int remove_one(const char *path, const struct stat *st, int type,
@@ -214,26 +248,63 @@ static int remove_one(const char *path, const struct stat *st, int type,
 	return remove(path);
 }
 
+static const struct {
+	const char *name;
+	int (*run)(struct bench *b);
+} kinds[] = {
+	{ "append", bench_append },
+	{ "load", bench_load },
+	{ "scale", bench_scale },
+};
+
+static int take_options(struct cli *c, struct bench *b)
+{
+	static const size_t sizes[] = { OPT_SMALL_SESSIONS, OPT_SMALL_MESSAGES,
+					OPT_SESSIONS, OPT_MESSAGES };
+	bool scale = strcmp(cli_arg(c, 0), "scale") == 0;
+
+	b->rounds = cli_number(c, OPT_ROUNDS, 5);
+	b->seconds = (double)cli_number(c, OPT_SECONDS, 500) / 1e3;
+	if (b->rounds < 1 || b->rounds > BENCH_ROUNDS_MAX || b->seconds <= 0 ||
+	    b->seconds > 60)
+		return fail(c->err, WEFT_USAGE,
+			    "--rounds takes 1 to %d, --milliseconds 1 to 60000",
+			    BENCH_ROUNDS_MAX);
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		uint64_t n = cli_number(c, sizes[i], SIZE_MIN);
+
+		if (cli_has(c, sizes[i]) && !scale)
+			return fail(c->err, WEFT_USAGE,
+				    "--%s goes with bench scale",
+				    opts[sizes[i]].name);
+		if (n < SIZE_MIN || n > SIZE_LIMIT)
+			return fail(c->err, WEFT_USAGE, "--%s takes %u to %u",
+				    opts[sizes[i]].name, SIZE_MIN, SIZE_LIMIT);
+	}
+	b->small.sessions = cli_number(c, OPT_SMALL_SESSIONS, 1000);
+	b->small.messages = cli_number(c, OPT_SMALL_MESSAGES, 1000);
+	b->large.sessions = cli_number(c, OPT_SESSIONS, 100000);
+	b->large.messages = cli_number(c, OPT_MESSAGES, 1000000);
+	return WEFT_OK;
+}
+
 static int run(struct cli *c)
 {
 	const char *dir = cli_has(c, OPT_DIR) ? cli_opt(c, OPT_DIR) : ".";
 	struct bench b = { .cli = c, .err = c->err };
 	int n = snprintf(b.dir, sizeof(b.dir), "%s/weft-bench-XXXXXX", dir);
-	int r;
+	int r = take_options(c, &b);
 
-	b.rounds = cli_number(c, OPT_ROUNDS, 5);
-	b.seconds = (double)cli_number(c, OPT_SECONDS, 500) / 1e3;
-	if (b.rounds < 1 || b.rounds > BENCH_ROUNDS_MAX || b.seconds <= 0 ||
-	    b.seconds > 60)
-		return fail(c->err, WEFT_USAGE,
-			    "--rounds takes 1 to %d, --milliseconds 1 to 60000",
-			    BENCH_ROUNDS_MAX);
+	if (r < 0)
+		return r;
 	if (n < 0 || (size_t)n >= sizeof(b.dir))
 		return fail(c->err, WEFT_USAGE, "--dir: the path is too long");
 	if (!mkdtemp(b.dir))
 		return fail_errno(c->err, errno, "make a directory in %s", dir);
-	r = strcmp(cli_arg(c, 0), "append") == 0 ? bench_append(&b) :
-						   bench_load(&b);
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (strcmp(cli_arg(c, 0), kinds[i].name) == 0)
+			r = kinds[i].run(&b);
+	}
 	(void)nftw(b.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return r;
 }
@@ -247,9 +318,14 @@ const struct command cmd_bench = {
 		 "one flush at a time, raw64 are batches of 64 KB into a file "
 		 "of zeros, ref is reading a file and looking for its lines.  "
 		 "For append a ratio is of rates (more is better), for load of "
-		 "times (less is better).",
+		 "times (less is better).\n\n"
+		 "scale makes two stores and does the same in both by turns; a "
+		 "ratio is the time in the large one to that in the small one, "
+		 "and near 1 if a step costs what is new in it.  The default "
+		 "sizes take a minute or two to make.",
 	.example = "weft bench append --dir /var/tmp\n"
-		   "weft bench load --json",
+		   "weft bench load --json\n"
+		   "weft bench scale --sessions 10000 --messages 10000",
 	OPTS(opts),
 	ARGS(args),
 	.store = STORE_USE_NONE,

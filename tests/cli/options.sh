@@ -64,6 +64,31 @@ same ' user assistant tool system ' "$(completes append --role '')"
 same ' weft text ' "$(completes history k --format '')"
 same ' history ' "$(completes --store x hist)"
 
+# The examples of the help can be typed: what they name need not be there, but
+# no option or argument of theirs is wrong.
+mkdir -p "$dir/bin" "$dir/examples" "$HOME/.zfunc"
+cat >"$dir/bin/weft" <<'END'
+#!/bin/bash
+# Benchmarks take too long, and following never ends.
+[ "$1" != bench ] || set -- "$@" --help
+status=0
+timeout 1 "$WEFT" "$@" || status=$?
+echo "$status $*" >>"$EXAMPLES_RUN"
+END
+chmod +x "$dir/bin/weft"
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do
+	echo "{\"role\":\"user\",\"content\":\"message $i\"}"
+done >"$dir/examples/messages.jsonl"
+for command in $commands; do
+	weft help "$command" | sed -n '/^Examples/,/^$/s/^  //p'
+done >"$dir/all-examples"
+(
+	cd "$dir/examples"
+	EXAMPLES_RUN=$dir/ran PATH=$dir/bin:$PATH bash "$dir/all-examples" >/dev/null 2>&1 || :
+)
+[ "$(wc -l <"$dir/ran")" -ge 20 ] || fail "few examples: $(cat "$dir/ran")"
+same '' "$(grep -vE '^(0|3|124) ' "$dir/ran" || :)"
+
 # What is wrong is said in one line that says what to type.
 refused 2 usage "which command? 'weft --help' lists them"
 refused 2 usage "no command 'lst'; did you mean 'list'?" lst
