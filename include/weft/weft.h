@@ -165,8 +165,8 @@ WEFT_API int weft_submit(struct weft_store *store, const char *session,
 
 /*
  * A queue of completions, for event loops: hand weft_queue_done as `done` and
- * a struct weft_ticket as `ctx`; poll the descriptor for reading and take
- * what is there.
+ * a struct weft_ticket as `ctx`, which stays where it is until it comes back;
+ * poll the descriptor for reading and take what is there.
  */
 struct weft_ticket {
 	struct weft_queue *queue; /* set this, and what follows if you like */

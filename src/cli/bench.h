@@ -66,6 +66,8 @@ int64_t now_ns(void);
 struct line_result bench_median(const char *name, const struct sample *v,
 				const struct sample *raw, size_t n,
 				bool by_time);
+/* On a terminal: a line about the i-th round, from 0, until the last. */
+void bench_show_round(const struct bench *b, size_t i);
 void bench_print(struct bench *b, const struct line_result *v, size_t n,
 		 const char *note);
 

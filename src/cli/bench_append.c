@@ -192,6 +192,7 @@ static int measure_rounds(struct load *l,
 	int r = WEFT_OK;
 
 	for (size_t i = 0; i < b->rounds && r == WEFT_OK; i++) {
+		bench_show_round(b, i);
 		r = raw_appends(b, &v[RAW1][i]);
 		if (r == WEFT_OK)
 			r = raw_batches(b, 64, &v[RAW64][i]);
@@ -201,6 +202,7 @@ static int measure_rounds(struct load *l,
 				*b->err = l->err;
 		}
 	}
+	bench_show_round(b, b->rounds);
 	return r;
 }
 

@@ -204,8 +204,11 @@ int bench_load(struct bench *b)
 	r = fill(&g);
 	if (r == WEFT_OK)
 		r = find_file(&g);
-	for (size_t i = 0; i < b->rounds && r == WEFT_OK; i++)
+	for (size_t i = 0; i < b->rounds && r == WEFT_OK; i++) {
+		bench_show_round(b, i);
 		r = measure_round(&g, rows, i);
+	}
+	bench_show_round(b, b->rounds);
 	mem_free(g.buf);
 	if (r < 0)
 		return r;

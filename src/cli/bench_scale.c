@@ -157,12 +157,14 @@ static int measure_rounds(struct scale *x)
 	int r = WEFT_OK;
 
 	for (size_t i = 0; i < x->bench->rounds; i++) {
+		bench_show_round(x->bench, i);
 		for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
 			for (int p = 0; p < PLACES && r == WEFT_OK; p++)
 				r = measure(x, &rows[k], &x->places[p],
 					    &x->samples[k][p][i]);
 		}
 	}
+	bench_show_round(x->bench, x->bench->rounds);
 	return r;
 }
 

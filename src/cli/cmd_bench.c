@@ -145,6 +145,17 @@ int bench_sessions(struct weft_store *s, size_t n, char (*ids)[27],
 
 /* ---- showing ---- */
 
+void bench_show_round(const struct bench *b, size_t i)
+{
+	if (isatty(STDERR_FILENO) != 1)
+		return;
+	if (i < b->rounds)
+		(void)fprintf(stderr, "\rweft: round %zu of %llu\033[K", i + 1,
+			      (unsigned long long)b->rounds);
+	else
+		(void)fprintf(stderr, "\r\033[K");
+}
+
 static void print_json(struct out *o, const struct line_result *v, size_t n,
 		       const char *note)
 {

@@ -60,4 +60,7 @@ grep -q $'\x1b\\[[012]m' <<<"$(weft list; weft show k; weft stats; weft --help)"
 
 # Words are asked for, not waited for.
 like 'weft: append: TEXT is missing; *' "$(on_terminal "$WEFT" append k)"
-true
+
+# What takes long says how far it is, and wipes that away.
+shown=$(on_terminal "$WEFT" bench load --dir "$dir" --rounds 2 --milliseconds 1)
+like *$'\r'"weft: round 2 of 2"$'\x1b'"[K"$'\r\x1b'"[K*ref *" "$shown"
