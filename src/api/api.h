@@ -123,6 +123,13 @@ int call_ref(struct call *c, const struct session_rec *session, yyjson_val *ref,
  */
 int call_run(struct call *c, struct request *q);
 
+/*
+ * Write an event of this type and body to a session, with the "op" and the
+ * "token" of the call.  *ret is the caller's to free.
+ */
+int call_plain(struct call *c, const struct weft_id *session, uint32_t type,
+	       struct weft_str body, struct request **ret);
+
 /* encode.c: the shapes that all methods share. */
 int encode_session(struct call *c, const struct session_rec *rec);
 void encode_message(struct buf *b, const struct view_event *v);
@@ -155,6 +162,10 @@ int method_events(struct call *c);
 
 /* list.c */
 int method_list(struct call *c);
+
+/* usage.c */
+int method_usage(struct call *c);
+int method_usage_add(struct call *c);
 
 /* care.c */
 int method_verify(struct call *c);

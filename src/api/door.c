@@ -161,3 +161,25 @@ int call_run(struct call *c, struct request *q)
 		request_free(q);
 	return r;
 }
+
+int call_plain(struct call *c, const struct weft_id *session, uint32_t type,
+	       struct weft_str body, struct request **ret)
+{
+	struct request *q = request_new(REQUEST_PLAIN, c->err);
+	struct weft_str op = call_str(c, "op");
+	int r;
+
+	if (!q)
+		return WEFT_NO_MEMORY;
+	q->session = *session;
+	q->token = call_u64(c, "token", 0);
+	q->event_type = type;
+	q->body = arena_str(&q->arena, body);
+	q->bytes = body.len;
+	if (op.len)
+		q->op = arena_str(&q->arena, op);
+	r = call_run(c, q);
+	if (r == WEFT_OK)
+		*ret = q;
+	return r;
+}

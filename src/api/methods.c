@@ -98,8 +98,34 @@ static const struct field fields_new[] = {
 	  FIELD_LIMIT(op_bytes) },
 };
 
+#define FIELD_OP                                                            \
+	{                                                                   \
+		.name = "op",                                               \
+		.about = "operation id: the same one again writes nothing", \
+		.type = TYPE_LINE, FIELD_LIMIT(op_bytes),                   \
+	}
+
+#define FIELD_TOKEN                                               \
+	{                                                         \
+		.name = "token", .about = "the token of a lease", \
+		.type = TYPE_INTEGER,                             \
+	}
+
 static const struct field fields_session[] = {
 	FIELD_SESSION,
+};
+
+static const struct field fields_usage_add[] = {
+	FIELD_SESSION,
+	{ .name = "usage",
+	  .about = "what was spent, as in a message: input_tokens, "
+		   "output_tokens, cache_read_tokens, cache_write_tokens, "
+		   "cost_usd (left out or null: not known)",
+	  .type = TYPE_OBJECT,
+	  .required = 1,
+	  FIELD_LIMIT(metadata_bytes) },
+	FIELD_OP,
+	FIELD_TOKEN,
 };
 
 static const struct field fields_rename[] = {
@@ -140,16 +166,11 @@ static const struct field fields_append[] = {
 	{ .name = "messages",
 	  .about = "several, all or none; instead of message",
 	  .type = TYPE_ARRAY },
-	{ .name = "op",
-	  .about = "operation id: the same one again writes nothing",
-	  .type = TYPE_LINE,
-	  FIELD_LIMIT(op_bytes) },
+	FIELD_OP,
 	{ .name = "expect",
 	  .about = "the content_seq that must still hold",
 	  .type = TYPE_INTEGER },
-	{ .name = "token",
-	  .about = "the token of a lease",
-	  .type = TYPE_INTEGER },
+	FIELD_TOKEN,
 };
 
 static const struct field fields_history[] = {
@@ -236,6 +257,7 @@ static const struct field fields_list[] = {
 #define FIELDS(list) .fields = (list), .n_fields = ARRAY_LEN(list)
 
 #define ANSWER_SESSION "the session"
+#define ANSWER_USAGE   "`{\"own\":{...},\"total\":{...}}`, totals both"
 #define ANSWER_REPORT                                                          \
 	"`{\"ok\",\"sessions\",\"events\",\"bytes\",\"blobs\",\"changed\","    \
 	"\"damaged\":[{\"session\",\"file\",\"line\",\"offset\",\"reason\"}]}" \
@@ -340,6 +362,20 @@ const struct method methods[] = {
 	  .right = RIGHT_READ,
 	  FIELDS(fields_events),
 	  .run = method_events },
+	{ .name = "usage",
+	  .about = "Say what a session has spent, by itself and with all that "
+		   "worked for it.",
+	  .answer = ANSWER_USAGE,
+	  .right = RIGHT_READ,
+	  FIELDS(fields_session),
+	  .run = method_usage },
+	{ .name = "usage_add",
+	  .about = "Write down what was spent without a message.",
+	  .answer = ANSWER_USAGE "; `\"replayed\":true` if the operation id "
+				 "was known",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_usage_add),
+	  .run = method_usage_add },
 	{ .name = "verify",
 	  .about = "Read everything and report what is wrong; change nothing.",
 	  .answer = ANSWER_REPORT,

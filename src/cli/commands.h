@@ -28,6 +28,7 @@ extern const struct command cmd_show;
 extern const struct command cmd_stats;
 extern const struct command cmd_tail;
 extern const struct command cmd_unpin;
+extern const struct command cmd_usage;
 extern const struct command cmd_verify;
 
 /* The argument that most commands begin with. */

@@ -35,7 +35,8 @@ enum request_kind {
 	REQUEST_NAME,  /* give, move or take away an alias */
 	REQUEST_REDACT,
 	REQUEST_DELETE,
-	REQUEST_RESTORE
+	REQUEST_RESTORE,
+	REQUEST_PLAIN /* an event whose body says all that there is to it */
 };
 
 enum name_how { NAME_ADD, NAME_MOVE, NAME_REMOVE };
@@ -74,6 +75,10 @@ struct request {
 	const uint64_t *targets; /* REDACT: seqs */
 	size_t n_targets;
 	uint32_t undo; /* REDACT */
+
+	/* PLAIN: checked by whoever made it */
+	uint32_t event_type;
+	struct weft_str body;
 
 	/* The answer. */
 	int status;

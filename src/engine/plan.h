@@ -202,5 +202,6 @@ int plan_rename(struct plan *p, struct request *q, struct weft_error *err);
 int plan_redact(struct plan *p, struct request *q, struct weft_error *err);
 int plan_delete(struct plan *p, struct request *q, struct weft_error *err);
 int plan_restore(struct plan *p, struct request *q, struct weft_error *err);
+int plan_plain(struct plan *p, struct request *q, struct weft_error *err);
 
 #endif

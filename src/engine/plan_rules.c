@@ -133,6 +133,10 @@ static int same_content(struct plan *p, const struct plan_session *s,
 	*ret = false;
 	if (e->type != type)
 		return WEFT_OK;
+	if (q->kind == REQUEST_PLAIN) {
+		*ret = str_eq(e->body, q->body);
+		return WEFT_OK;
+	}
 	if (q->kind != REQUEST_APPEND)
 		return same_act(p, s, q, e, ret, err);
 	*ret = str_eq(e->body, q->messages[i].body);

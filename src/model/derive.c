@@ -14,6 +14,7 @@
 #include "model/object.h"
 #include "model/record.h"
 #include "model/setting.h"
+#include "model/usage.h"
 
 #define LAST_CHARS 160 /* of the previews that change */
 #define OPS_MIN    8
@@ -408,10 +409,27 @@ static void apply_restore(const struct derivation *d, yyjson_val *root)
 	apply_names(d, root, &d->e->session);
 }
 
-/* What a purged descendant had spent; nobody else remembers it. */
-static void apply_usage(const struct derivation *d, yyjson_val *root)
+/* What the session itself spent, besides its messages. */
+static void apply_own_usage(const struct derivation *d,
+			    const struct body_object *o)
 {
-	yyjson_val *v = yyjson_obj_get(root, "spent");
+	struct object_member m;
+	struct object_walk w;
+	struct totals t;
+
+	object_walk_init(&w, o->root, o->text);
+	while (object_walk_next(&w, &m)) {
+		if (!str_eq(m.name, STR("usage")) ||
+		    usage_read(m.value, m.raw, &t, NULL) != WEFT_OK)
+			continue;
+		totals_add(&d->rec->own, &t);
+		derive_add(d->rec, &t, d->out);
+	}
+}
+
+/* What a purged descendant had spent; nobody else remembers it. */
+static void apply_spent(const struct derivation *d, yyjson_val *v)
+{
 	struct totals t = { .unpriced = 0 };
 
 	(void)value_u64(yyjson_obj_get(v, "input_tokens"), INT64_MAX,
@@ -455,7 +473,8 @@ static int apply_body(const struct derivation *d, struct weft_error *err)
 		apply_restore(d, o.root);
 		break;
 	default:
-		apply_usage(d, o.root);
+		apply_own_usage(d, &o);
+		apply_spent(d, yyjson_obj_get(o.root, "spent"));
 		break;
 	}
 	return WEFT_OK;

@@ -143,3 +143,15 @@ int usage_read(yyjson_val *usage, struct weft_str raw, struct totals *ret,
 	*ret = t;
 	return WEFT_OK;
 }
+
+bool usage_is_nothing(const struct totals *t)
+{
+	return !t->input_tokens && !t->output_tokens && !t->cache_read_tokens &&
+	       !t->cache_write_tokens && !t->cost_nano;
+}
+
+void usage_body(struct buf *b, struct weft_str usage)
+{
+	buf_add_lit(b, "\"usage\":");
+	buf_add_one_line(b, usage);
+}

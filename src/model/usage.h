@@ -19,4 +19,11 @@ bool money_parse(struct weft_str decimal, uint64_t *ret_nano);
 int usage_read(yyjson_val *usage, struct weft_str raw, struct totals *ret,
 	       struct weft_error *err);
 
+/* True if nothing was spent: there is nothing to write down. */
+bool usage_is_nothing(const struct totals *spent);
+
+/* EVENT_USAGE: what a session spent without saying anything; a "usage" object
+ * that was read. */
+void usage_body(struct buf *b, struct weft_str usage);
+
 #endif
