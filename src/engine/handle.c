@@ -109,6 +109,9 @@ int weft_open(const char *url, const struct weft_open_options *options,
 		return fail(err, WEFT_INVALID, "no place for the store");
 	if (options)
 		r = options_take(&o, sizeof(o), options, err);
+	/* Or it could never be used for something. */
+	if (r == WEFT_OK && o.reserved)
+		r = fail(err, WEFT_INVALID, "reserved: expected 0");
 	if (r < 0)
 		return r;
 	s = mem_zero(1, sizeof(*s));

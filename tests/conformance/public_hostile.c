@@ -241,6 +241,70 @@ static void sessions_that_are_no_names_are_refused(void **state)
 	}
 }
 
+static void urls_of_any_kind_are_refused(void **state)
+{
+	static char long_path[100000], long_option[100000];
+	const char *const urls[] = {
+		NULL,
+		":",
+		"?",
+		"memory:x",
+		"memory:?",
+		"jsonl:a%zz",
+		"jsonl:a%00b",
+		"memory:?=",
+		"memory:?queue",
+		"memory:?queue=",
+		"memory:?queue=-1",
+		"memory:?queue=99999999999999999999",
+		"\xff:",
+		"jsonl:\n",
+		long_path,
+		long_option,
+	};
+	struct desk *d = *state;
+	struct weft_store *const none = (void *)d;
+	struct weft_store *s = none;
+
+	memset(long_path, 'x', sizeof(long_path) - 1);
+	memcpy(long_path, "jsonl:/", 7);
+	memset(long_option, '1', sizeof(long_option) - 1);
+	memcpy(long_option, "memory:?queue=", 14);
+	for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
+		int r = weft_open(urls[i], NULL, &s, &d->err);
+
+		/* Some are only unusual. */
+		if (r == WEFT_OK) {
+			desk_ok(d, weft_close(s, &d->err));
+			s = none;
+			continue;
+		}
+		assert_ptr_equal(s, none);
+		assert_true(strlen(d->err.message) > 0);
+		for (const char *p = d->err.message; *p; p++)
+			assert_true((unsigned char)*p >= ' ');
+	}
+}
+
+static void flags_that_do_not_exist_are_refused(void **state)
+{
+	struct desk *d = *state;
+	struct weft_open_options o;
+	struct weft_store *s = NULL;
+
+	for (unsigned bit = 4; bit < 32; bit++) {
+		weft_open_options_init(&o, sizeof(o));
+		o.flags = 1u << bit;
+		desk_fails(d, weft_open("memory:", &o, &s, &d->err),
+			   WEFT_INVALID, "flags");
+	}
+	weft_open_options_init(&o, sizeof(o));
+	o.reserved = 1;
+	desk_fails(d, weft_open("memory:", &o, &s, &d->err), WEFT_INVALID,
+		   "reserved");
+	assert_null(s);
+}
+
 /* ---- options ---- */
 
 /* Sizes that no init function has set. */
@@ -565,6 +629,8 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(places_that_are_not_there_are_refused),
 	PUBLIC_TEST(huge_lengths_are_refused),
 	PUBLIC_TEST(sessions_that_are_no_names_are_refused),
+	PUBLIC_TEST(urls_of_any_kind_are_refused),
+	PUBLIC_TEST(flags_that_do_not_exist_are_refused),
 	PUBLIC_TEST(options_of_a_wrong_size_are_refused),
 	PUBLIC_TEST(options_of_a_later_version_are_taken_if_unused),
 	PUBLIC_TEST(init_functions_stay_inside),
