@@ -4,6 +4,7 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "conformance/public.h"
 
@@ -258,7 +259,6 @@ static void urls_of_any_kind_are_refused(void **state)
 		"memory:?queue=-1",
 		"memory:?queue=99999999999999999999",
 		"\xff:",
-		"jsonl:\n",
 		long_path,
 		long_option,
 	};
@@ -266,10 +266,9 @@ static void urls_of_any_kind_are_refused(void **state)
 	struct weft_store *const none = (void *)d;
 	struct weft_store *s = none;
 
-	memset(long_path, 'x', sizeof(long_path) - 1);
-	memcpy(long_path, "jsonl:/", 7);
-	memset(long_option, '1', sizeof(long_option) - 1);
-	memcpy(long_option, "memory:?queue=", 14);
+	(void)snprintf(long_path, sizeof(long_path), "jsonl:/%099000d", 1);
+	(void)snprintf(long_option, sizeof(long_option),
+		       "memory:?queue=%099000d", 1);
 	for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
 		int r = weft_open(urls[i], NULL, &s, &d->err);
 
