@@ -203,9 +203,39 @@ static int find_last(struct call *c, struct reading *d, uint64_t n,
 	return WEFT_OK;
 }
 
+/* Go to where the budget of tokens begins. */
+static int find_kept(struct call *c, struct reading *d, struct render_query *q)
+{
+	uint64_t first;
+	int r;
+
+	q->options.format = RENDER_ANTHROPIC;
+	r = engine_first_kept(c->engine, q, &first, c->err);
+	if (r == WEFT_OK)
+		d->range.first = u64_max(d->range.first, first);
+	return r;
+}
+
+/* As a provider wants it: all at once. */
+static int render_history(struct call *c, const struct render_query *q)
+{
+	if (call_has(c, "limit"))
+		return fail(c->err, WEFT_INVALID,
+			    "limit: what is rendered has no pages; use last "
+			    "or tokens");
+	return engine_render(c->engine, q, &c->out, c->err);
+}
+
 int method_history(struct call *c)
 {
 	bool direct = str_eq(call_str(c, "view"), STR("direct"));
+	struct render_query q = {
+		.last = API_INTEGER_MAX,
+		.messages_max = call_u64(c, "last", UINT64_MAX),
+		.redacted = call_bool(c, "redacted"),
+		.options = { .provider = call_str(c, "provider"),
+			     .tokens = call_u64(c, "tokens", 0) },
+	};
 	struct session_rec rec;
 	struct reading d;
 	bool ready = false;
@@ -216,12 +246,19 @@ int method_history(struct call *c)
 	d.range.types = MESSAGES;
 	if (direct)
 		d.range.first = u64_max(d.range.first, rec.fork_seq + 1);
-	if (call_has(c, "last")) {
+	q.session = rec.id;
+	q.first = d.range.first;
+	if (call_has(c, "tokens") && q.options.tokens == 0)
+		return fail(c->err, WEFT_INVALID,
+			    "tokens: expected 1 or more, found 0");
+	if (render_format_parse(call_str(c, "format"), &q.options.format))
+		return render_history(c, &q);
+	if (q.options.tokens)
+		r = find_kept(c, &d, &q);
+	if (r == WEFT_OK && call_has(c, "last")) {
 		r = find_last(c, &d, call_u64(c, "last", 0), &ready);
-		if (r != WEFT_OK)
-			return r;
 	}
-	if (!ready)
+	if (r == WEFT_OK && !ready)
 		r = read_page(c, &d, &c->arena);
 	if (r == WEFT_OK)
 		history_answer(c, &d);

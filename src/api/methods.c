@@ -184,6 +184,20 @@ static const struct field fields_history[] = {
 	{ .name = "last",
 	  .about = "only the last so many messages",
 	  .type = TYPE_INTEGER },
+	{ .name = "tokens",
+	  .about = "only as many of the last turns as are estimated to have "
+		   "no more than so many tokens; the last turn always stays",
+	  .type = TYPE_INTEGER },
+	{ .name = "format",
+	  .about = "weft: messages as they are stored; anthropic, openai, "
+		   "responses: what that provider's model is sent, repaired "
+		   "so that it is accepted; default weft",
+	  .type = TYPE_CHOICE,
+	  .values = "weft|anthropic|openai|responses" },
+	{ .name = "provider",
+	  .about = "with a provider's format: whose signatures and other "
+		   "bound data are sent back; default anthropic or openai",
+	  .type = TYPE_LINE },
 	FIELD_AFTER,
 	FIELD_PAGE,
 	FIELD_REDACTED,
@@ -337,7 +351,10 @@ const struct method methods[] = {
 	  .about = "Read messages, oldest first.",
 	  .answer = "`{\"messages\":[...],\"next\",\"damaged\"}`; next is "
 		    "the after of the next page, or null; damaged is how many "
-		    "events could not be read",
+		    "events could not be read. With a provider's format all "
+		    "at once: `{\"system\":text|null,\"messages\":[...]}` "
+		    "(anthropic), `{\"messages\":[...]}` (openai), "
+		    "`{\"items\":[...]}` (responses); see docs/RENDERING.md",
 	  .right = RIGHT_READ,
 	  FIELDS(fields_history),
 	  .run = method_history },

@@ -105,11 +105,12 @@ static int fail_parse(struct weft_str text, const yyjson_read_err *e,
 		    reason_of(text, e), place.line, place.column);
 }
 
-/* The string that starts at `i`: where it ends, or SIZE_MAX. */
-static size_t skip_string(struct weft_str text, size_t i)
+/*
+ * The string that starts at `i`: where it ends, or SIZE_MAX.  It does not end
+ * before `from`.
+ */
+static size_t skip_string_from(struct weft_str text, size_t i, size_t from)
 {
-	size_t from = i + 1;
-
 	while (from < text.len) {
 		const char *quote =
 			memchr(text.ptr + from, '"', text.len - from);
@@ -126,6 +127,11 @@ static size_t skip_string(struct weft_str text, size_t i)
 		from = at + 1;
 	}
 	return SIZE_MAX;
+}
+
+static size_t skip_string(struct weft_str text, size_t i)
+{
+	return skip_string_from(text, i, i + 1);
 }
 
 /* Where `text` gets deeper than `max`, or SIZE_MAX; brackets need not match. */
@@ -481,6 +487,33 @@ bool json_next_element(struct weft_str text, size_t *pos, struct weft_str *raw)
 	size_t i = *pos;
 
 	return find_item(text, &i, '[') && take_value(text, i, pos, raw);
+}
+
+/* The bytes of a string: what it says is never longer than they are. */
+static struct weft_str raw_string(const yyjson_doc *doc, struct weft_str text,
+				  yyjson_val *v)
+{
+	/* A string of the tree lies where it was in the text. */
+	size_t start = (size_t)(yyjson_get_str(v) - doc->str_pool) - 1;
+	size_t end =
+		skip_string_from(text, start, start + 1 + yyjson_get_len(v));
+
+	return (struct weft_str){ text.ptr + start, end - start };
+}
+
+struct weft_str json_raw_value(const yyjson_doc *doc, struct weft_str text,
+			       yyjson_val *key)
+{
+	yyjson_val *value = yyjson_obj_iter_get_val(key);
+	struct weft_str raw;
+	size_t i;
+
+	if (yyjson_is_str(value))
+		return raw_string(doc, text, value);
+	raw = raw_string(doc, text, key);
+	i = skip_space(text, (size_t)(raw.ptr - text.ptr) + raw.len);
+	i = skip_space(text, i + 1); /* behind the colon */
+	return (struct weft_str){ text.ptr + i, skip_value(text, i) - i };
 }
 
 void buf_add_minified(struct buf *b, struct weft_str json)

@@ -62,6 +62,13 @@ bool json_next_member(struct weft_str text, size_t *pos, struct weft_str *key,
 /* The same for the elements of an array. */
 bool json_next_element(struct weft_str text, size_t *pos, struct weft_str *raw);
 
+/*
+ * The bytes of the value of a member, by its key, in the `text` that `doc` was
+ * parsed from.  Quick: a string is not read again.
+ */
+struct weft_str json_raw_value(const yyjson_doc *doc, struct weft_str text,
+			       yyjson_val *key);
+
 /* Append valid JSON without the white space between its tokens. */
 void buf_add_minified(struct buf *b, struct weft_str json);
 /* Append valid JSON as it is, minified only if it spans lines. */

@@ -8,6 +8,8 @@
 
 #define MESSAGES 10000u
 #define TAIL     50u
+/* What the shortest of them is rendered to has more. */
+#define MESSAGE_BYTES_MIN 900u
 
 struct loading {
 	struct bench *bench;
@@ -84,6 +86,31 @@ static int load_all(struct loading *g, struct weft_store *s, struct sample *ret)
 	return r;
 }
 
+/* All of it, as a provider wants it. */
+static int load_rendered(struct loading *g, struct weft_store *s,
+			 struct sample *ret)
+{
+	struct weft_answer *a = NULL;
+	char request[120];
+	int n = snprintf(request, sizeof(request),
+			 "{\"method\":\"history\",\"session\":\"%s\","
+			 "\"format\":\"anthropic\"}",
+			 g->id[0]);
+	int64_t start = now_ns();
+	size_t bytes = 0;
+	int r = weft_call(s, request, (size_t)n, &a, g->bench->err);
+
+	if (r == WEFT_OK)
+		(void)weft_answer_text(a, &bytes);
+	*ret = (struct sample){ .p50_us = (double)(now_ns() - start) / 1e3 };
+	ret->per_s = MESSAGES / ret->p50_us * 1e6;
+	if (r == WEFT_OK && bytes < (size_t)MESSAGES * MESSAGE_BYTES_MIN)
+		r = fail(g->bench->err, WEFT_CORRUPT,
+			 "%u messages rendered to %zu bytes", MESSAGES, bytes);
+	weft_answer_free(a);
+	return r;
+}
+
 static int load_tail(struct loading *g, struct weft_store *s,
 		     struct sample *ret)
 {
@@ -112,7 +139,7 @@ static int load_tail(struct loading *g, struct weft_store *s,
 
 /* ---- rounds ---- */
 
-enum { REF, OWN_FIRST, OWN, LAST50, LINES };
+enum { REF, OWN_FIRST, OWN, RENDERED, LAST50, LINES };
 
 static int measure_round(struct loading *g, struct sample *v[LINES], size_t i)
 {
@@ -127,6 +154,8 @@ static int measure_round(struct loading *g, struct sample *v[LINES], size_t i)
 		r = load_all(g, s, &v[OWN_FIRST][i]);
 	if (r == WEFT_OK)
 		r = load_all(g, s, &v[OWN][i]);
+	if (r == WEFT_OK)
+		r = load_rendered(g, s, &v[RENDERED][i]);
 	if (r == WEFT_OK)
 		r = load_tail(g, s, &v[LAST50][i]);
 	(void)weft_close(s, NULL);
@@ -192,10 +221,11 @@ static int find_file(struct loading *g)
 int bench_load(struct bench *b)
 {
 	static const char *const names[LINES] = { "ref", "own_10k_first",
-						  "own_10k", "last50" };
+						  "own_10k", "anthropic_10k",
+						  "last50" };
 	struct sample v[LINES][BENCH_ROUNDS_MAX] = { 0 };
 	struct sample *rows[LINES] = { v[REF], v[OWN_FIRST], v[OWN],
-				       v[LAST50] };
+				       v[RENDERED], v[LAST50] };
 	struct loading g = { .bench = b };
 	struct line_result lines[LINES];
 	int r;

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 
-enum { OPT_VIEW, OPT_LAST, OPT_FORMAT, OPT_REDACTED };
+enum { OPT_VIEW, OPT_LAST, OPT_TOKENS, OPT_FORMAT, OPT_PROVIDER, OPT_REDACTED };
 
 static const struct opt opts[] = {
 	[OPT_VIEW] = { .name = "view",
@@ -19,12 +19,26 @@ static const struct opt opts[] = {
 		       .takes = "N",
 		       .kind = OPT_NUMBER,
 		       .about = "only the last N messages" },
+	[OPT_TOKENS] = { .name = "tokens",
+			 .takes = "N",
+			 .kind = OPT_NUMBER,
+			 .about = "only as many of the last turns as are "
+				  "estimated to have no more than N tokens; "
+				  "the last turn always stays" },
 	[OPT_FORMAT] = { .name = "format",
 			 .takes = "F",
 			 .kind = OPT_TEXT,
-			 .values = "weft|text",
+			 .values = "weft|anthropic|openai|responses|text",
 			 .about = "weft: one message a line, as JSON (the "
-				  "default); text: for people" },
+				  "default); anthropic, openai, responses: "
+				  "one JSON object that this provider "
+				  "accepts; text: for people" },
+	[OPT_PROVIDER] = { .name = "provider",
+			   .takes = "P",
+			   .kind = OPT_TEXT,
+			   .about = "with a provider's format: whose "
+				    "signatures and other bound data are sent "
+				    "back; default anthropic or openai" },
 	[OPT_REDACTED] = { .name = "redacted",
 			   .about = "also what was redacted" },
 };
@@ -61,6 +75,33 @@ static void print_page(struct cli *c, struct weft_str page, bool text,
 	}
 }
 
+/* What all requests say. */
+static void request_begin(struct req *q, struct cli *c)
+{
+	req_init(q, c, "history");
+	req_session(q, 0);
+	req_opt(q, "view", OPT_VIEW);
+	req_switch(q, "redacted", OPT_REDACTED);
+}
+
+/* As a provider wants it: one object. */
+static int print_rendered(struct cli *c)
+{
+	CLEANUP(req_done) struct req q = { 0 };
+	CLEANUP(answer_done) struct answer a = { 0 };
+	int r;
+
+	request_begin(&q, c);
+	req_opt(&q, "format", OPT_FORMAT);
+	req_opt(&q, "provider", OPT_PROVIDER);
+	req_number(&q, "last", OPT_LAST);
+	req_number(&q, "tokens", OPT_TOKENS);
+	r = req_call(&q, &a);
+	if (r == WEFT_OK)
+		out_json(&c->out, a.text);
+	return r;
+}
+
 /* Where reading goes on. */
 struct place {
 	uint64_t after;
@@ -75,14 +116,13 @@ static int next_page(struct cli *c, struct place *p, bool text, bool *first)
 	uint64_t n;
 	int r;
 
-	req_init(&q, c, "history");
-	req_session(&q, 0);
-	req_opt(&q, "view", OPT_VIEW);
-	req_switch(&q, "redacted", OPT_REDACTED);
-	if (p->after)
+	request_begin(&q, c);
+	if (p->after) {
 		req_u64(&q, "after", p->after);
-	else
+	} else {
 		req_number(&q, "last", OPT_LAST);
+		req_number(&q, "tokens", OPT_TOKENS);
+	}
 	r = req_call(&q, &a);
 	if (r != WEFT_OK)
 		return r;
@@ -104,6 +144,8 @@ static int run(struct cli *c)
 		return fail(c->err, WEFT_USAGE,
 			    "history: --json and --format text do not go "
 			    "together");
+	if (format && !text && strcmp(format, "weft") != 0)
+		return print_rendered(c);
 	do {
 		int r = next_page(c, &p, text, &first);
 
@@ -124,8 +166,11 @@ const struct command cmd_history = {
 	.name = "history",
 	.summary = "print what was said in a session",
 	.about = "Prints the messages of a session, oldest first: one JSON "
-		 "object a line, or text for people.",
+		 "object a line, text for people, or all of them as one "
+		 "object that a model's provider accepts, whatever happened "
+		 "to the session.",
 	.example = "weft history work --format text\n"
+		   "weft history work --format anthropic --tokens 50000\n"
 		   "weft history work --last 20 | jq -r .role",
 	OPTS(opts),
 	ARGS(args),

@@ -23,6 +23,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "model/message.h"
+#include "model/render.h"
 #include "weft/store.h"
 #include "weft/weft.h"
 
@@ -151,6 +152,24 @@ struct view_page {
 };
 int engine_read(struct engine *e, const struct event_range *r, bool redacted,
 		struct arena *a, struct view_page *ret, struct weft_error *err);
+
+/*
+ * Read messages as the session sees them, and render them for a provider
+ * (render.h).  `out` gets one JSON object.
+ */
+struct render_query {
+	struct weft_id session;
+	uint64_t first, last;          /* seqs, inclusive */
+	uint64_t messages_max;         /* the newest ones; UINT64_MAX: all */
+	bool redacted;                 /* also those that were redacted */
+	struct weft_str summary;       /* of what was before them, or empty */
+	struct render_options options; /* but for newest_first */
+};
+int engine_render(struct engine *e, const struct render_query *q,
+		  struct buf *out, struct weft_error *err);
+/* The number of the first message that the budget has room for; 0: of all. */
+int engine_first_kept(struct engine *e, const struct render_query *q,
+		      uint64_t *ret, struct weft_error *err);
 
 /* Wait for an event of `id` after `seq`; BUSY at the time-out. */
 int engine_wait(struct engine *e, const struct weft_id *id, uint64_t seq,

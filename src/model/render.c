@@ -67,6 +67,24 @@ static uint64_t system_tokens(const struct render_tidy *t,
 	return sum;
 }
 
+int render_first_kept(struct render *r, struct weft_str summary, uint64_t *ret,
+		      struct weft_error *err)
+{
+	CLEANUP(render_tidy_done) struct render_tidy t = { .render = r };
+	const struct render_block *b;
+	int code = render_tidy(&t, r, err);
+
+	if (code != WEFT_OK)
+		return code;
+	*ret = 0;
+	if (!render_cut(&t, system_tokens(&t, summary)))
+		return WEFT_OK;
+	b = &t.blocks[t.groups[0].first];
+	/* A name of its own stands in front of what was said. */
+	*ret = b->said ? b->said->seq : b[1].said->seq;
+	return WEFT_OK;
+}
+
 int render_write(struct render *r, struct weft_str summary, struct buf *out,
 		 struct weft_error *err)
 {
@@ -77,7 +95,7 @@ int render_write(struct render *r, struct weft_str summary, struct buf *out,
 		return code;
 	if (render_is_blank(summary))
 		summary = STR("");
-	render_cut(&t, system_tokens(&t, summary));
+	(void)render_cut(&t, system_tokens(&t, summary));
 	code = render_ids(&t, err);
 	if (code != WEFT_OK)
 		return code;

@@ -72,16 +72,25 @@ void render_init(struct render *r, const struct render_options *o,
 void render_done(struct render *r); /* also for CLEANUP */
 
 /*
- * Add a message by its body; that must stay where it is until render_write.
- * A body that is no message adds nothing.  Fails for want of memory only.
+ * Add a message by its number and its body, which must stay where it is until
+ * render_write.  A body that is no message adds nothing.  Fails for want of
+ * memory only.
  */
-int render_add(struct render *r, struct weft_str body, struct weft_error *err);
+int render_add(struct render *r, uint64_t seq, struct weft_str body,
+	       struct weft_error *err);
 
 /*
  * True if older messages than those added newest first cannot be in what is
  * rendered: the budget is used up.  After that only render_write may follow.
  */
 bool render_enough(struct render *r);
+
+/*
+ * Only find out where what the budget has room for begins: *ret is the number
+ * of the message that begins its first turn, or 0 if nothing must be left out.
+ */
+int render_first_kept(struct render *r, struct weft_str summary, uint64_t *ret,
+		      struct weft_error *err);
 
 /* Write what was added as one JSON object, without a newline.  `summary` is
  * plain text, or empty. */

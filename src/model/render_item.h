@@ -40,6 +40,7 @@ struct render_item {
 
 struct render_said {
 	struct render_said *next, *before;
+	uint64_t seq;
 	uint32_t role;
 	struct weft_str sender;    /* raw: what to call who said it */
 	struct weft_str sender_id; /* raw: what to tell people apart by */
@@ -90,8 +91,9 @@ int render_tidy(struct render_tidy *t, struct render *r,
 		struct weft_error *err);
 void render_tidy_done(struct render_tidy *t); /* also for CLEANUP */
 
-/* Leave out the oldest turns that the budget has no room for. */
-void render_cut(struct render_tidy *t, uint64_t system_tokens);
+/* Leave out the oldest turns that the budget has no room for; false if there
+ * are none. */
+bool render_cut(struct render_tidy *t, uint64_t system_tokens);
 
 /* Give each call the id that the provider sees (render_ids.c). */
 int render_ids(struct render_tidy *t, struct weft_error *err);

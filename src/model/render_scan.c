@@ -1,15 +1,13 @@
 /*
  * render_scan.c - from the body of a message to the items that may be sent.
  *
- * The body is parsed for its values and walked for its bytes at once
- * (object.h), on a copy in braces; what is kept points into the body itself.
- * An edited line may say anything, so nothing is taken for granted: what is
- * not as it should be is left out.
+ * A copy of the body in braces is parsed for its values; what is kept are
+ * their bytes in the body itself.  An edited line may say anything, so nothing
+ * is taken for granted: what is not as it should be is left out.
  */
 #include "base/error.h"
 #include "base/text.h"
 #include "model/message.h"
-#include "model/object.h"
 #include "model/render_item.h"
 
 #define POOL_BYTES   KIB(8)
@@ -57,7 +55,7 @@ static const struct weft_str member_names[MEMBERS] = {
 
 struct member_value {
 	yyjson_val *value; /* NULL: not there, or null */
-	struct weft_str raw;
+	yyjson_val *key;
 };
 
 /* One message on its way. */
@@ -65,6 +63,7 @@ struct scan {
 	struct render *render;
 	struct weft_str body; /* as it is stored */
 	struct weft_str text; /* the same in braces, in the scratch */
+	const yyjson_doc *doc;
 	struct render_said *said;
 	bool own_model; /* what its model signed may be sent */
 };
@@ -77,10 +76,19 @@ static struct weft_str in_body(const struct scan *s, struct weft_str slice)
 	return (struct weft_str){ s->body.ptr + at, slice.len };
 }
 
-/* The inside of a string. */
-static struct weft_str inside(const struct scan *s, struct weft_str raw)
+/* A value as it was written. */
+static struct weft_str raw_of(const struct scan *s,
+			      const struct member_value *m)
 {
-	raw = in_body(s, raw);
+	return in_body(s, json_raw_value(s->doc, s->text, m->key));
+}
+
+/* The inside of a string as it was written. */
+static struct weft_str inside(const struct scan *s,
+			      const struct member_value *m)
+{
+	struct weft_str raw = raw_of(s, m);
+
 	return (struct weft_str){ raw.ptr + 1, raw.len - 2 };
 }
 
@@ -88,8 +96,10 @@ static struct weft_str inside(const struct scan *s, struct weft_str raw)
 static struct weft_str decoded(const struct scan *s,
 			       const struct member_value *m)
 {
-	if (m->raw.len == yyjson_get_len(m->value) + 2)
-		return inside(s, m->raw);
+	struct weft_str raw = inside(s, m);
+
+	if (raw.len == yyjson_get_len(m->value))
+		return raw;
 	return arena_str(s->render->arena, json_str(m->value));
 }
 
@@ -148,21 +158,20 @@ static bool is_filled(const struct member_value *m)
 	return yyjson_get_len(m->value) > 0 && is_string(m);
 }
 
-static void read_members(yyjson_val *part, struct weft_str raw,
-			 struct member_value m[MEMBERS])
+static void read_members(yyjson_val *object, struct member_value m[MEMBERS])
 {
-	struct object_walk w;
-	struct object_member found;
+	yyjson_obj_iter it = yyjson_obj_iter_with(object);
+	yyjson_val *key;
 
 	memset(m, 0, MEMBERS * sizeof(*m));
-	object_walk_init(&w, part, raw);
-	while (object_walk_next(&w, &found)) {
+	while ((key = yyjson_obj_iter_next(&it))) {
+		yyjson_val *value = yyjson_obj_iter_get_val(key);
+
 		for (size_t i = 0; i < MEMBERS; i++) {
-			if (!str_eq(found.name, member_names[i]))
+			if (!str_eq(json_str(key), member_names[i]))
 				continue;
-			if (!yyjson_is_null(found.value) || i == MEMBER_INPUT)
-				m[i] = (struct member_value){ found.value,
-							      found.raw };
+			if (!yyjson_is_null(value) || i == MEMBER_INPUT)
+				m[i] = (struct member_value){ value, key };
 			break;
 		}
 	}
@@ -175,7 +184,7 @@ static bool scan_text(struct scan *s, const struct member_value *m,
 	    render_is_blank(json_str(m[MEMBER_TEXT].value)))
 		return false;
 	ret->kind = ITEM_TEXT;
-	ret->value = inside(s, m[MEMBER_TEXT].raw);
+	ret->value = inside(s, &m[MEMBER_TEXT]);
 	return true;
 }
 
@@ -188,8 +197,8 @@ static bool scan_thinking(struct scan *s, const struct member_value *m,
 	    render_is_blank(json_str(m[MEMBER_SIGNATURE].value)))
 		return false;
 	ret->kind = ITEM_THINKING;
-	ret->value = inside(s, m[MEMBER_TEXT].raw);
-	ret->mark = inside(s, m[MEMBER_SIGNATURE].raw);
+	ret->value = inside(s, &m[MEMBER_TEXT]);
+	ret->mark = inside(s, &m[MEMBER_SIGNATURE]);
 	return true;
 }
 
@@ -205,9 +214,9 @@ static bool scan_call(struct scan *s, const struct member_value *m,
 	ret->name = decoded(s, &m[MEMBER_NAME]);
 	ret->is_text = is_string(&m[MEMBER_INPUT_TEXT]);
 	if (ret->is_text)
-		ret->value = inside(s, m[MEMBER_INPUT_TEXT].raw);
+		ret->value = inside(s, &m[MEMBER_INPUT_TEXT]);
 	else
-		ret->value = input->value ? in_body(s, input->raw) : STR("{}");
+		ret->value = input->value ? raw_of(s, input) : STR("{}");
 	return true;
 }
 
@@ -238,8 +247,8 @@ static bool scan_image(struct scan *s, const struct member_value *m,
 	    !render_is_blank(json_str(m[MEMBER_BASE64].value)) &&
 	    is_known_image(json_str(m[MEMBER_MIME_TYPE].value))) {
 		ret->kind = ITEM_IMAGE;
-		ret->value = inside(s, m[MEMBER_BASE64].raw);
-		ret->mark = inside(s, m[MEMBER_MIME_TYPE].raw);
+		ret->value = inside(s, &m[MEMBER_BASE64]);
+		ret->mark = inside(s, &m[MEMBER_MIME_TYPE]);
 		return true;
 	}
 	if (s->said->role == ROLE_SYSTEM)
@@ -250,7 +259,7 @@ static bool scan_image(struct scan *s, const struct member_value *m,
 }
 
 /* A part of the list in a result: text or image, whoever's message it is. */
-static bool scan_inner(struct scan *s, yyjson_val *part, struct weft_str raw,
+static bool scan_inner(struct scan *s, yyjson_val *part,
 		       struct render_item *ret)
 {
 	uint32_t role = s->said->role;
@@ -259,7 +268,7 @@ static bool scan_inner(struct scan *s, yyjson_val *part, struct weft_str raw,
 
 	if (!yyjson_is_obj(part))
 		return false;
-	read_members(part, raw, m);
+	read_members(part, m);
 	s->said->role = ROLE_TOOL;
 	if (yyjson_equals_str(m[MEMBER_TYPE].value, "text"))
 		found = scan_text(s, m, ret);
@@ -274,18 +283,16 @@ static bool scan_list(struct scan *s, const struct member_value *list,
 		      struct render_item *ret)
 {
 	yyjson_arr_iter it = yyjson_arr_iter_with(list->value);
-	struct weft_str raw;
 	struct render_item *inner;
 	yyjson_val *part;
-	size_t pos = 0, n = 0;
+	size_t n = 0;
 
 	inner = ARENA_ARRAY(s->render->arena, struct render_item,
 			    yyjson_arr_size(list->value));
 	if (!inner)
 		return false;
-	while ((part = yyjson_arr_iter_next(&it)) &&
-	       json_next_element(list->raw, &pos, &raw))
-		n += scan_inner(s, part, raw, &inner[n]);
+	while ((part = yyjson_arr_iter_next(&it)))
+		n += scan_inner(s, part, &inner[n]);
 	ret->is_list = true;
 	ret->inner = inner;
 	ret->n_inner = n;
@@ -304,7 +311,7 @@ static bool scan_result(struct scan *s, const struct member_value *m,
 	ret->is_error = yyjson_is_true(m[MEMBER_IS_ERROR].value);
 	ret->value = STR("");
 	if (is_string(content) && !render_is_blank(json_str(content->value)))
-		ret->value = inside(s, content->raw);
+		ret->value = inside(s, content);
 	if (yyjson_is_arr(content->value))
 		return scan_list(s, content, ret);
 	return true;
@@ -334,7 +341,7 @@ static bool scan_opaque(struct scan *s, yyjson_val *data, struct weft_str raw,
 		    !yyjson_equals_str(type, known[i].type))
 			continue;
 		ret->kind = ITEM_OPAQUE;
-		ret->value = in_body(s, raw);
+		ret->value = raw;
 		return true;
 	}
 	return false;
@@ -349,12 +356,13 @@ static bool scan_opaque_part(struct scan *s, const struct member_value *m,
 	    !render_format_parse(json_str(m[MEMBER_FORMAT].value), &format) ||
 	    format != s->render->options.format)
 		return false;
-	return scan_opaque(s, m[MEMBER_DATA].value, m[MEMBER_DATA].raw, ret);
+	return m[MEMBER_DATA].value &&
+	       scan_opaque(s, m[MEMBER_DATA].value, raw_of(s, &m[MEMBER_DATA]),
+			   ret);
 }
 
 /* False if there is nothing to be sent of this part. */
-static bool scan_part(struct scan *s, yyjson_val *part, struct weft_str raw,
-		      struct render_item *ret)
+static bool scan_part(struct scan *s, yyjson_val *part, struct render_item *ret)
 {
 	static const struct {
 		const char *type;
@@ -369,7 +377,7 @@ static bool scan_part(struct scan *s, yyjson_val *part, struct weft_str raw,
 
 	if (!yyjson_is_obj(part))
 		return false;
-	read_members(part, raw, m);
+	read_members(part, m);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (yyjson_equals_str(m[MEMBER_TYPE].value, kinds[i].type))
 			return kinds[i].scan(s, m, ret);
@@ -379,22 +387,22 @@ static bool scan_part(struct scan *s, yyjson_val *part, struct weft_str raw,
 
 /* ---- the message ---- */
 
-static void scan_sender(struct scan *s, yyjson_val *from, struct weft_str raw)
+static void scan_sender(struct scan *s, yyjson_val *from)
 {
 	struct member_value m[MEMBERS];
 	bool has_name, has_id;
 
 	if (!yyjson_is_obj(from) || s->said->role != ROLE_USER)
 		return;
-	read_members(from, raw, m);
+	read_members(from, m);
 	has_name = is_string(&m[MEMBER_NAME]) &&
 		   !render_is_blank(json_str(m[MEMBER_NAME].value));
 	has_id = is_string(&m[MEMBER_ID]) &&
 		 !render_is_blank(json_str(m[MEMBER_ID].value));
 	if (has_id)
-		s->said->sender_id = inside(s, m[MEMBER_ID].raw);
+		s->said->sender_id = inside(s, &m[MEMBER_ID]);
 	if (has_name)
-		s->said->sender = inside(s, m[MEMBER_NAME].raw);
+		s->said->sender = inside(s, &m[MEMBER_NAME]);
 	else
 		s->said->sender = s->said->sender_id;
 	if (!has_id)
@@ -412,39 +420,27 @@ static size_t bound_count(struct scan *s, yyjson_val *bound)
 	return yyjson_is_arr(data) ? yyjson_arr_size(data) : 1;
 }
 
-static size_t scan_bound(struct scan *s, const struct member_value *bound,
+static size_t scan_bound(struct scan *s, yyjson_val *bound,
 			 struct render_item *items)
 {
 	struct member_value m[MEMBERS];
-	struct weft_str raw;
+	struct weft_str raw, element;
 	yyjson_arr_iter it;
 	yyjson_val *v;
 	size_t pos = 0, n = 0;
 
-	if (!bound->value || bound_count(s, bound->value) == 0)
+	if (bound_count(s, bound) == 0)
 		return 0;
-	read_members(bound->value, bound->raw, m);
+	read_members(bound, m);
+	if (!m[MEMBER_DATA].value)
+		return 0;
+	raw = raw_of(s, &m[MEMBER_DATA]);
 	if (!yyjson_is_arr(m[MEMBER_DATA].value))
-		return scan_opaque(s, m[MEMBER_DATA].value, m[MEMBER_DATA].raw,
-				   items);
+		return scan_opaque(s, m[MEMBER_DATA].value, raw, items);
 	it = yyjson_arr_iter_with(m[MEMBER_DATA].value);
 	while ((v = yyjson_arr_iter_next(&it)) &&
-	       json_next_element(m[MEMBER_DATA].raw, &pos, &raw))
-		n += scan_opaque(s, v, raw, &items[n]);
-	return n;
-}
-
-static size_t scan_parts(struct scan *s, const struct member_value *parts,
-			 struct render_item *items)
-{
-	yyjson_arr_iter it = yyjson_arr_iter_with(parts->value);
-	struct weft_str raw;
-	size_t pos = 0, n = 0;
-	yyjson_val *part;
-
-	while ((part = yyjson_arr_iter_next(&it)) &&
-	       json_next_element(parts->raw, &pos, &raw))
-		n += scan_part(s, part, raw, &items[n]);
+	       json_next_element(raw, &pos, &element))
+		n += scan_opaque(s, v, element, &items[n]);
 	return n;
 }
 
@@ -461,28 +457,22 @@ static int scan_message(struct scan *s, yyjson_val *root,
 			struct weft_error *err)
 {
 	struct arena *a = s->render->arena;
-	struct member_value parts = { 0 }, bound = { 0 };
-	struct object_member m;
-	struct object_walk w;
-	size_t room;
+	yyjson_val *parts = yyjson_obj_get(root, "parts"), *part;
+	yyjson_val *bound = yyjson_obj_get(root, "bound");
+	yyjson_arr_iter it = yyjson_arr_iter_with(parts);
+	struct render_said *said = s->said;
 
 	s->own_model = is_own_model(s, root);
-	object_walk_init(&w, root, s->text);
-	while (object_walk_next(&w, &m)) {
-		if (str_eq(m.name, STR("parts")))
-			parts = (struct member_value){ m.value, m.raw };
-		else if (str_eq(m.name, STR("from")))
-			scan_sender(s, m.value, m.raw);
-		else if (str_eq(m.name, STR("bound")))
-			bound = (struct member_value){ m.value, m.raw };
-	}
-	room = yyjson_arr_size(parts.value) + bound_count(s, bound.value);
-	s->said->items = ARENA_ARRAY(a, struct render_item, room);
-	if (!s->said->items)
+	scan_sender(s, yyjson_obj_get(root, "from"));
+	said->items =
+		ARENA_ARRAY(a, struct render_item,
+			    yyjson_arr_size(parts) + bound_count(s, bound));
+	if (!said->items)
 		return arena_error(a, err);
-	s->said->n_items = scan_bound(s, &bound, s->said->items);
-	s->said->n_items +=
-		scan_parts(s, &parts, s->said->items + s->said->n_items);
+	said->n_items = scan_bound(s, bound, said->items);
+	while ((part = yyjson_arr_iter_next(&it)))
+		said->n_items +=
+			scan_part(s, part, &said->items[said->n_items]);
 	return a->failed ? arena_error(a, err) : WEFT_OK;
 }
 
@@ -534,7 +524,8 @@ static int parse(struct weft_str text, void *pool, yyjson_doc **ret,
 	return r == WEFT_NO_MEMORY ? fail_no_memory(err) : WEFT_OK;
 }
 
-int render_add(struct render *r, struct weft_str body, struct weft_error *err)
+int render_add(struct render *r, uint64_t seq, struct weft_str body,
+	       struct weft_error *err)
 {
 	char pool[POOL_BYTES]; /* outlives the document in it */
 	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
@@ -555,6 +546,8 @@ int render_add(struct render *r, struct weft_str body, struct weft_error *err)
 	s.said = ARENA_NEW(r->arena, struct render_said);
 	if (!s.said)
 		return arena_error(r->arena, err);
+	s.doc = doc;
+	s.said->seq = seq;
 	root = yyjson_doc_get_root(doc);
 	if (!role_parse(json_str(yyjson_obj_get(root, "role")), &s.said->role))
 		return WEFT_OK;

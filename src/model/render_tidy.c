@@ -330,14 +330,14 @@ static void cut_at(struct render_tidy *t, size_t group, size_t block)
 	t->n_groups -= group;
 }
 
-void render_cut(struct render_tidy *t, uint64_t system_tokens)
+bool render_cut(struct render_tidy *t, uint64_t system_tokens)
 {
 	uint64_t budget = t->render->options.tokens, sum = system_tokens;
 	size_t group = 0, block = 0;
 	bool found = false;
 
 	if (budget == 0)
-		return;
+		return false;
 	for (size_t k = t->n_groups; k-- > 0;) {
 		const struct render_group *g = &t->groups[k];
 
@@ -346,7 +346,7 @@ void render_cut(struct render_tidy *t, uint64_t system_tokens)
 					    i < g->first + g->n_results);
 			if (sum > budget && found) {
 				cut_at(t, group, block);
-				return;
+				return true;
 			}
 			if (!begins_turn(t, g, i))
 				continue;
@@ -356,6 +356,8 @@ void render_cut(struct render_tidy *t, uint64_t system_tokens)
 		}
 	}
 	/* Everything fits.  What was read may begin inside of a turn. */
-	if (found && t->render->cut_short)
-		cut_at(t, group, block);
+	if (!found || !t->render->cut_short)
+		return false;
+	cut_at(t, group, block);
+	return true;
 }

@@ -43,7 +43,7 @@ same '["raw1", "raw64", "one_writer", "threads64", "inflight64", "inflight256"]'
 	"$(json '[k for k in d if k != "note"]' <"$dir/out")"
 same "$F" "$(json 'sorted(d["inflight64"])' <"$dir/out")"
 measure load --rounds 1 --milliseconds 5
-same '["ref", "own_10k_first", "own_10k", "last50"]' "$(json 'list(d)' <"$dir/out")"
+same '["ref", "own_10k_first", "own_10k", "anthropic_10k", "last50"]' "$(json 'list(d)' <"$dir/out")"
 same "$F" "$(json 'sorted(d["own_10k"])' <"$dir/out")"
 
 refused 2 usage '--sessions goes with bench scale' bench append --sessions 100

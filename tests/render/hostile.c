@@ -61,13 +61,14 @@ static const char *const ids[] = {
 	"null",
 };
 
-#define LONG_NAME                                                       \
-	"\"a-name-that-is-longer-than-any-of-the-providers-would-like-" \
-	"it-to-be\""
-
 static const char *const names[] = {
-	"\"f\"", "\"f\"", "\"mcp.server/tool\"", "\"\xe2\x98\x83\"", LONG_NAME,
-	"\"\"",  "[]",
+	"\"f\"",
+	"\"f\"",
+	"\"mcp.server/tool\"",
+	"\"\xe2\x98\x83\"",
+	"\"a-tool-with-a-name-that-is-longer-than-what-any-provider-takes-01\"",
+	"\"\"",
+	"[]",
 };
 
 static const char *const inputs[] = {
@@ -403,7 +404,7 @@ static struct weft_str render_log(const struct hostile_log *log,
 	for (size_t i = 0; i < log->n && !render_enough(&r); i++) {
 		size_t k = o->newest_first ? log->n - 1 - i : i;
 
-		if (render_add(&r, log->bodies[k], NULL) != WEFT_OK)
+		if (render_add(&r, k + 1, log->bodies[k], NULL) != WEFT_OK)
 			return (struct weft_str){ NULL, 0 };
 	}
 	if (render_write(&r, log->summary, &out, NULL) != WEFT_OK)

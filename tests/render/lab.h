@@ -122,7 +122,8 @@ static inline void render_all(struct lab *lab, uint32_t format)
 
 		if (render_enough(&r))
 			break;
-		assert_int_equal(render_add(&r, lab->bodies[k], &err), WEFT_OK);
+		assert_int_equal(render_add(&r, k + 1, lab->bodies[k], &err),
+				 WEFT_OK);
 	}
 	buf_reset(&lab->out);
 	assert_int_equal(render_write(&r, lab->summary, &lab->out, &err),

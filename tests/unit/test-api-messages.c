@@ -444,6 +444,131 @@ static void events_of_all_types(void **state)
 	assert_true(is_null(page, "next"));
 }
 
+/* ---- rendered ---- */
+
+static void expect_answer(struct lab *lab, const char *request,
+			  const char *answer)
+{
+	char text[2048];
+	size_t n = strlen(answer);
+
+	assert_true(n < sizeof(text));
+	for (size_t i = 0; i <= n; i++)
+		text[i] = (char)(answer[i] == '\'' ? '"' : answer[i]);
+	(void)call(lab, "%s", request);
+	assert_string_equal(lab->text, text);
+}
+
+static void call_a_tool(struct lab *lab, const char *key)
+{
+	(void)call(lab,
+		   "{'method':'append','session':'%s','messages':["
+		   "{'role':'user','content':'go'},"
+		   "{'role':'assistant','parts':[{'type':'tool_use','id':'1',"
+		   "'name':'f','input':{ }}]},"
+		   "{'role':'tool','parts':[{'type':'tool_result',"
+		   "'tool_use_id':'1','content':'r'}]},"
+		   "{'role':'user','content':'thanks'}]}",
+		   key);
+}
+
+static void a_history_for_each_provider(void **state)
+{
+	struct lab *lab = *state;
+
+	begin(lab, "k");
+	expect_answer(lab,
+		      "{'method':'history','session':'k','format':'openai'}",
+		      "{'messages':[]}");
+	call_a_tool(lab, "k");
+	expect_answer(lab,
+		      "{'method':'history','session':'k',"
+		      "'format':'anthropic'}",
+		      "{'system':null,'messages':["
+		      "{'role':'user','content':'go'},"
+		      "{'role':'assistant','content':[{'type':'tool_use',"
+		      "'id':'1','name':'f','input':{ }}]},"
+		      "{'role':'user','content':[{'type':'tool_result',"
+		      "'tool_use_id':'1','content':'r'},"
+		      "{'type':'text','text':'thanks'}]}]}");
+	expect_answer(lab,
+		      "{'method':'history','session':'k','view':'direct',"
+		      "'format':'openai','last':2}",
+		      "{'messages':[{'role':'user','content':'thanks'}]}");
+	expect_answer(lab,
+		      "{'method':'history','session':'k','view':'window',"
+		      "'format':'responses','tokens':1}",
+		      "{'items':[{'type':'message','role':'user','content':"
+		      "'thanks'}]}");
+	expect_answer(lab,
+		      "{'method':'history','session':'k','format':'openai',"
+		      "'after':4}",
+		      "{'messages':[{'role':'user','content':'thanks'}]}");
+	expect_answer(lab,
+		      "{'method':'history','session':'k','format':'openai',"
+		      "'last':0}",
+		      "{'messages':[]}");
+	refuse(lab,
+	       "{'method':'history','session':'k','format':'openai',"
+	       "'limit':3}",
+	       WEFT_INVALID,
+	       "limit: what is rendered has no pages; use last or tokens");
+	refuse(lab, "{'method':'history','session':'k','tokens':0}",
+	       WEFT_INVALID, "tokens: expected 1 or more, found 0");
+	assert_int_equal(try_call(lab, "{'method':'history','session':'k',"
+				       "'format':'gemini'}"),
+			 WEFT_INVALID);
+}
+
+/* What is hidden is not sent; what depended on it is mended. */
+static void what_is_redacted_is_not_rendered(void **state)
+{
+	struct lab *lab = *state;
+
+	begin(lab, "k");
+	call_a_tool(lab, "k");
+	(void)call(lab, "{'method':'redact','session':'k','messages':[3]}");
+	expect_answer(lab,
+		      "{'method':'history','session':'k','format':'openai'}",
+		      "{'messages':[{'role':'user','content':'go'},"
+		      "{'role':'user','content':'thanks'}]}");
+	(void)call(lab, "{'method':'history','session':'k','format':'openai',"
+			"'redacted':true}");
+	assert_non_null(strstr(lab->text, "tool_calls"));
+}
+
+/* A budget counts whole turns, whatever the format; many pages back too. */
+static void a_budget_of_tokens(void **state)
+{
+	struct lab *lab = *state;
+	yyjson_val *page;
+
+	begin(lab, "k");
+	call_a_tool(lab, "k");
+	page = call(lab, "{'method':'history','session':'k','tokens':13}");
+	expect_texts(page, "thanks");
+	page = call(lab, "{'method':'history','session':'k','tokens':1000}");
+	assert_int_equal(yyjson_arr_size(yyjson_obj_get(page, "messages")), 4);
+	for (unsigned i = 0; i < 1500; i++)
+		(void)say(lab, "k", "x");
+	/* Each is a turn of 5. */
+	page = call(lab, "{'method':'history','session':'k','format':'openai',"
+			 "'tokens':7000}");
+	assert_int_equal(yyjson_arr_size(yyjson_obj_get(page, "messages")),
+			 1400);
+	page = call(lab, "{'method':'history','session':'k','tokens':7000}");
+	assert_int_equal(
+		get_u64(element(yyjson_obj_get(page, "messages"), 0), "seq"),
+		5 + 1500 - 1400 + 1);
+	page = call(lab, "{'method':'history','session':'k','format':'openai',"
+			 "'last':1200}");
+	assert_int_equal(yyjson_arr_size(yyjson_obj_get(page, "messages")),
+			 1200);
+	page = call(lab, "{'method':'history','session':'k',"
+			 "'format':'anthropic'}");
+	assert_int_equal(yyjson_arr_size(yyjson_obj_get(page, "messages")), 3);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -459,6 +584,9 @@ int main(void)
 		TEST(the_last_messages_in_pages),
 		TEST(redacted_messages_are_hidden),
 		TEST(events_of_all_types),
+		TEST(a_history_for_each_provider),
+		TEST(what_is_redacted_is_not_rendered),
+		TEST(a_budget_of_tokens),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

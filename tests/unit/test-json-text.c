@@ -322,6 +322,42 @@ static void broken_escapes_are_refused(void **state)
 	arena_done(&a);
 }
 
+/* The bytes of a value are found from the tree, escapes or not. */
+static void a_value_of_the_tree_has_its_own_bytes(void **state)
+{
+	static const struct {
+		const char *text, *raw;
+	} cases[] = {
+		{ "{\"k\":\"\"}", "\"\"" },
+		{ "{\"k\" : \"a\" , \"l\":\"b\"}", "\"a\"" },
+		{ "{\"k\":\"\\\"\"}", "\"\\\"\"" },
+		{ "{\"k\":\"\\\\\"}", "\"\\\\\"" },
+		{ "{\"k\":\"\\u0041\\\\\\\"x\"}", "\"\\u0041\\\\\\\"x\"" },
+		{ "{\"k\":\"\\ud83d\\ude00\\\"\",\"l\":\"\"}",
+		  "\"\\ud83d\\ude00\\\"\"" },
+		{ "{\"\\u006b\" : { \"k\" : [ ] } }", "{ \"k\" : [ ] }" },
+		{ "{\"k\":-1.50e+3}", "-1.50e+3" },
+		{ "{\"k\": null }", "null" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct exact e = exactly(str_of(cases[i].text));
+		yyjson_doc *doc = NULL;
+		yyjson_obj_iter it;
+		struct weft_str raw;
+
+		assert_int_equal(json_parse(e.text, NULL, &doc, NULL), WEFT_OK);
+		it = yyjson_obj_iter_with(yyjson_doc_get_root(doc));
+		raw = json_raw_value(doc, e.text, yyjson_obj_iter_next(&it));
+		if (!str_eq(raw, str_of(cases[i].raw)))
+			fail_msg("found %.*s in %s", STR_ARG(raw),
+				 cases[i].text);
+		yyjson_doc_free(doc);
+		mem_free(e.room);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +372,7 @@ int main(void)
 		cmocka_unit_test(escapes_become_what_they_stand_for),
 		cmocka_unit_test(text_without_escapes_is_not_copied),
 		cmocka_unit_test(broken_escapes_are_refused),
+		cmocka_unit_test(a_value_of_the_tree_has_its_own_bytes),
 	};
 
 	return cmocka_run_group_tests_name("json-text", tests, NULL, NULL);

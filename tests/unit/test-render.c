@@ -584,7 +584,7 @@ static void fails_cleanly_without_memory(void **state)
 		buf_init(&out, 0);
 		render_init(&r, &o, &a);
 		for (size_t i = 0; i < lab->n && code == WEFT_OK; i++)
-			code = render_add(&r, lab->bodies[i], &err);
+			code = render_add(&r, i + 1, lab->bodies[i], &err);
 		if (code == WEFT_OK)
 			code = render_write(&r, STR("sum"), &out, &err);
 		done = mem_faults_hit() == 0;
