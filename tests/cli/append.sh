@@ -71,7 +71,7 @@ for view in full direct window; do
 done
 same "$(weft history k)" "$(weft history --json --format weft k)"
 like '*"usage"*--format text*' "$(weft history k --json --format text 2>&1 || :)"
-refused 2 usage '--format: expected one of weft|text, got *' history k --format xml
+refused 2 usage '--format: expected one of weft|anthropic|openai|responses|text, got *' history k --format xml
 message=$(weft history k | sed -n 2p)
 mid=$(json 'd["id"]' <<<"$message")
 same "$message" "$(weft message --json "$mid")"

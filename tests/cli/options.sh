@@ -61,7 +61,7 @@ fi
 
 same ' add move remove ' "$(completes alias '' | sed 's/ -.*/ /')"
 same ' user assistant tool system ' "$(completes append --role '')"
-same ' weft text ' "$(completes history k --format '')"
+same ' weft anthropic openai responses text ' "$(completes history k --format '')"
 same ' history ' "$(completes --store x hist)"
 
 # The examples of the help can be typed: what they name need not be there, but

@@ -3,13 +3,26 @@
  * becomes what it should have been; and the checker refuses what that program
  * itself made of it.
  */
+#include <stdlib.h>
+
 #include "render/lab.h"
 
-#define ROOT TEST_DATA "/claw0/"
-
-static yyjson_doc *read_expected(const char *path)
+/* A file of the samples; `name` is its last part. */
+static const char *sample(char path[512], const char *where, const char *name)
 {
-	yyjson_doc *doc = yyjson_read_file(path, 0, NULL, NULL);
+	const char *data = getenv("WEFT_TEST_DATA");
+	int n = snprintf(path, 512, "%s/%s%s", data ? data : "tests/data",
+			 where, name);
+
+	assert_true(n > 0 && n < 512);
+	return path;
+}
+
+static yyjson_doc *read_expected(const char *where)
+{
+	char path[512];
+	yyjson_doc *doc = yyjson_read_file(sample(path, where, "expected.json"),
+					   0, NULL, NULL);
 
 	assert_non_null(doc);
 	return doc;
@@ -148,7 +161,7 @@ static void expect_target(struct lab *lab, const char *path, yyjson_val *target)
 static void becomes_what_it_should_have_been(void **state)
 {
 	struct lab *lab = *state;
-	yyjson_doc *doc = read_expected(ROOT "expected.json");
+	yyjson_doc *doc = read_expected("claw0/");
 	yyjson_val *root = yyjson_doc_get_root(doc), *key, *session;
 	yyjson_obj_iter it =
 		yyjson_obj_iter_with(yyjson_obj_get(root, "sessions"));
@@ -157,15 +170,14 @@ static void becomes_what_it_should_have_been(void **state)
 
 	for (; (key = yyjson_obj_iter_next(&it)); n++) {
 		session = yyjson_obj_iter_get_val(key);
-		(void)snprintf(path, sizeof(path),
-			       ROOT "workspace/.sessions/transcripts/%s",
-			       yyjson_get_str(yyjson_obj_get(
-				       session, "transcript_file")));
+		(void)sample(path, "claw0/workspace/.sessions/transcripts/",
+			     yyjson_get_str(yyjson_obj_get(session,
+							   "transcript_file")));
 		expect_target(lab, path, yyjson_obj_get(session, "messages"));
 	}
 	assert_int_equal(n, 3);
 	expect_target(
-		lab, ROOT "hostile/hostile.jsonl",
+		lab, sample(path, "claw0/hostile/", "hostile.jsonl"),
 		yyjson_obj_get(yyjson_obj_get(root, "hostile"), "messages"));
 	yyjson_doc_free(doc);
 }
@@ -173,17 +185,21 @@ static void becomes_what_it_should_have_been(void **state)
 static void calls_written_twice_are_made_once(void **state)
 {
 	struct lab *lab = *state;
-	yyjson_doc *doc = read_expected(TEST_DATA "/claw0_head/expected.json");
+	yyjson_doc *doc = read_expected("claw0_head/");
 	yyjson_val *key, *root = yyjson_doc_get_root(doc);
 	yyjson_obj_iter it =
 		yyjson_obj_iter_with(yyjson_obj_get(root, "sessions"));
 	char path[512];
 
 	while ((key = yyjson_obj_iter_next(&it))) {
-		(void)snprintf(path, sizeof(path),
-			       TEST_DATA "/claw0_head/workspace/.sessions/"
-					 "agents/claw0/sessions/%s.jsonl",
+		char name[64];
+
+		(void)snprintf(name, sizeof(name), "%s.jsonl",
 			       yyjson_get_str(key));
+		(void)sample(path,
+			     "claw0_head/workspace/.sessions/agents/claw0/"
+			     "sessions/",
+			     name);
 		expect_target(lab, path,
 			      yyjson_obj_get(yyjson_obj_iter_get_val(key),
 					     "messages"));
@@ -214,7 +230,7 @@ static bool is_valid(yyjson_val *messages)
 
 static void the_checker_refuses_what_the_provider_refuses(void **state)
 {
-	yyjson_doc *doc = read_expected(ROOT "expected.json");
+	yyjson_doc *doc = read_expected("claw0/");
 	yyjson_val *root = yyjson_doc_get_root(doc), *key;
 	yyjson_obj_iter it =
 		yyjson_obj_iter_with(yyjson_obj_get(root, "sessions"));
