@@ -104,6 +104,56 @@ WEFT_API const char *weft_answer_text(const struct weft_answer *answer,
 /* Give an answer back; takes NULL. */
 WEFT_API void weft_answer_free(struct weft_answer *answer);
 
+/* ---- routing ---- */
+
+/*
+ * Say how messages find their session: the text of a configuration file
+ * (docs/ROUTING.md, docs/config.schema.json).  It counts for this store as
+ * long as it is open here.  INVALID names line and field; nothing changes then.
+ */
+WEFT_API int weft_configure(struct weft_store *store, const char *text,
+			    size_t text_len, struct weft_error *err);
+
+#define WEFT_ROUTE_DRY_RUN 1u /* only look; make nothing */
+
+/* What a channel knows of a message; empty where it knows nothing. */
+struct weft_route_options {
+	size_t size;
+	uint32_t flags;
+	uint32_t mentioned; /* 1: the agent is named in the message */
+	struct weft_str channel, account;
+	struct weft_str chat_type, chat_id, topic_id;
+	struct weft_str space_type, space_id;
+	struct weft_str sender_id;
+	struct weft_str agent; /* who answers; the rules do not count */
+	struct weft_str
+		session_key; /* the caller's own: sk_v1_..., agent:... */
+};
+
+/* Nothing is known, and a session is made if there is none. */
+WEFT_API void weft_route_options_init(struct weft_route_options *o,
+				      size_t size);
+
+/* Where a message belongs. */
+struct weft_routed {
+	uint32_t created; /* 1: it is new */
+	uint32_t reserved;
+	char session[WEFT_ID_CHARS + 2]; /* empty: there is none (dry run) */
+	char agent[72];                  /* who answers */
+};
+
+/*
+ * Find the session that a message belongs to, or make it: the agent by rules,
+ * the scope by dimensions or dm_scope, key and aliases from that.  The method
+ * "route" does the same and says why.
+ *
+ * Errors: INVALID, LIMIT, and CONFLICT: the key is that of another
+ * conversation, which is left alone.
+ */
+WEFT_API int weft_route(struct weft_store *store,
+			const struct weft_route_options *options,
+			struct weft_routed *ret, struct weft_error *err);
+
 /* ---- appending ---- */
 
 #define WEFT_NO_EXPECT UINT64_MAX

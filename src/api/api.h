@@ -174,6 +174,9 @@ int method_reindex(struct call *c);
 int method_stats(struct call *c);
 int method_tasks(struct call *c);
 
+/* route.c */
+int method_route(struct call *c);
+
 /* limits.c */
 int method_limits(struct call *c);
 

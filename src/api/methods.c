@@ -268,6 +268,32 @@ static const struct field fields_list[] = {
 	  .type = TYPE_LINE },
 };
 
+#define FIELD_ROUTE(field, text)                                   \
+	{                                                          \
+		.name = #field, .about = (text), .type = TYPE_LINE \
+	}
+
+static const struct field fields_route[] = {
+	FIELD_ROUTE(channel, "where people talk: telegram, slack, ..."),
+	FIELD_ROUTE(account, "the account or bot that was written to"),
+	FIELD_ROUTE(chat_type, "direct, group, channel, ...; default direct"),
+	FIELD_ROUTE(chat_id, "the chat"),
+	FIELD_ROUTE(topic_id, "the topic or thread in it"),
+	FIELD_ROUTE(space_type, "workspace, guild, ...; default space"),
+	FIELD_ROUTE(space_id, "what the chat is part of"),
+	FIELD_ROUTE(sender_id, "who speaks"),
+	{ .name = "mentioned",
+	  .about = "whether the agent is named in the message",
+	  .type = TYPE_BOOLEAN },
+	FIELD_ROUTE(agent, "who answers; the rules do not count then"),
+	FIELD_ROUTE(session_key,
+		    "a key of the caller's own, sk_v1_... or agent:..., taken "
+		    "as it is; anything else is only another name"),
+	{ .name = "dry_run",
+	  .about = "only look; make nothing",
+	  .type = TYPE_BOOLEAN },
+};
+
 #define FIELDS(list) .fields = (list), .n_fields = ARRAY_LEN(list)
 
 #define ANSWER_SESSION "the session"
@@ -340,6 +366,18 @@ const struct method methods[] = {
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_session),
 	  .run = method_restore },
+	{ .name = "route",
+	  .about = "Find the session that a message belongs to, or make it, "
+		   "by the configuration.",
+	  .answer = "`{\"agent\",\"matched_by\",\"scope\",\"signature\","
+		    "\"key\",\"aliases\",\"main_key\",\"main_aliases\","
+		    "\"session\":id|null,\"created\",\"why\":[...]}`; why says "
+		    "in words, step by step, how it came to that; aliases are "
+		    "what older programs call it, whether or not they were "
+		    "free",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_route),
+	  .run = method_route },
 	{ .name = "append",
 	  .about = "Append messages; durable when it answers.",
 	  .answer = "`{\"seq\",\"id\",\"session\",\"count\"}` of the first, "

@@ -53,8 +53,8 @@ void cli_debug(const struct cli *c, const char *format, ...)
 int cli_read_config(struct cli *c);
 /* Read it and find out which store is meant: sets c->url. */
 int cli_configure(struct cli *c);
-/* Open it as the command wants it. */
-int cli_open(struct cli *c);
+/* Open it; `use` is one of enum store_use. */
+int cli_open_as(struct cli *c, uint8_t use);
 
 /* ---- calling the door (request.c) ---- */
 

@@ -23,6 +23,7 @@ extern const struct command cmd_reindex;
 extern const struct command cmd_rename;
 extern const struct command cmd_repair;
 extern const struct command cmd_restore;
+extern const struct command cmd_route;
 extern const struct command cmd_set;
 extern const struct command cmd_show;
 extern const struct command cmd_stats;

@@ -11,12 +11,12 @@
 #include "cli/help.h"
 
 const struct command *const commands[] = {
-	&cmd_new,     &cmd_append, &cmd_history, &cmd_show,       &cmd_message,
-	&cmd_list,    &cmd_tail,   &cmd_rename,  &cmd_set,        &cmd_alias,
-	&cmd_pin,     &cmd_unpin,  &cmd_delete,  &cmd_restore,    &cmd_redact,
-	&cmd_usage,   &cmd_verify, &cmd_repair,  &cmd_reindex,    &cmd_stats,
-	&cmd_bench,   &cmd_config, &cmd_help,    &cmd_completion, &cmd_man,
-	&cmd_api_doc,
+	&cmd_new,   &cmd_append,  &cmd_history, &cmd_show,    &cmd_message,
+	&cmd_list,  &cmd_tail,    &cmd_rename,  &cmd_set,     &cmd_alias,
+	&cmd_pin,   &cmd_unpin,   &cmd_delete,  &cmd_restore, &cmd_redact,
+	&cmd_usage, &cmd_verify,  &cmd_repair,  &cmd_reindex, &cmd_stats,
+	&cmd_bench, &cmd_route,   &cmd_config,  &cmd_help,    &cmd_completion,
+	&cmd_man,   &cmd_api_doc,
 };
 
 const size_t n_commands = ARRAY_LEN(commands);
@@ -63,9 +63,8 @@ static int open_with(struct cli *c, uint32_t flags)
 	return r;
 }
 
-int cli_open(struct cli *c)
+int cli_open_as(struct cli *c, uint8_t use)
 {
-	uint8_t use = c->line.command->store;
 	int r;
 
 	if (use == STORE_USE_NONE)
@@ -121,7 +120,7 @@ static int run_command(struct cli *c)
 	int r = opt_check_args(&c->line, c->err);
 
 	if (r == WEFT_OK)
-		r = cli_open(c);
+		r = cli_open_as(c, c->line.command->store);
 	if (r == WEFT_OK)
 		r = c->line.command->run(c);
 	/* What was acknowledged is safe whatever this says. */

@@ -45,6 +45,7 @@ int engine_start(struct store *store, const struct clock_source *clock,
 		e->clock = *clock;
 	e->process = process_generation();
 	e->read_only = flags & WEFT_OPEN_READ_ONLY;
+	routing_init(&e->routing);
 	queue_init(&e->queue, (size_t)store->limits.queue,
 		   (int64_t)store->limits.idle_ms * 1000);
 	watchers_init(&e->watchers, store);
@@ -101,6 +102,7 @@ static int close_copy(struct engine *e, struct weft_error *err)
 	int r = store_close(e->store, err);
 
 	committer_done(e);
+	routing_done(&e->routing);
 	mem_free(e);
 	return r;
 }
@@ -117,6 +119,7 @@ int engine_close(struct engine *e, struct weft_error *err)
 	watchers_close(&e->watchers);
 	r = store_close(e->store, err);
 	committer_done(e);
+	routing_done(&e->routing);
 	watchers_done(&e->watchers);
 	queue_done(&e->queue);
 	mem_free(e);

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "model/message.h"
 #include "model/render.h"
+#include "route/route.h"
 #include "weft/store.h"
 #include "weft/weft.h"
 
@@ -37,7 +38,8 @@ enum request_kind {
 	REQUEST_REDACT,
 	REQUEST_DELETE,
 	REQUEST_RESTORE,
-	REQUEST_PLAIN /* an event whose body says all that there is to it */
+	REQUEST_PLAIN, /* an event whose body says all that there is to it */
+	REQUEST_ROUTE  /* find the session of a route, or make it */
 };
 
 enum name_how { NAME_ADD, NAME_MOVE, NAME_REMOVE };
@@ -65,6 +67,9 @@ struct request {
 	const struct weft_str *aliases;
 	size_t n_aliases;
 
+	/* ROUTE: the same, with those of `aliases` that are free. */
+	const struct route *route;
+
 	/* APPEND */
 	struct message *messages;
 	size_t n_messages;
@@ -89,7 +94,7 @@ struct request {
 	uint64_t ret_seq;
 	uint64_t ret_count;
 	uint32_t ret_replayed; /* known op: nothing was written */
-	uint32_t ret_created;  /* CREATE: 0 if the key existed already */
+	uint32_t ret_created;  /* CREATE, ROUTE: 0 if the key existed already */
 	uint32_t ret_changed;  /* how many events were written */
 
 	/* Owns the request from here on; engine_run leaves it NULL. */
@@ -132,6 +137,34 @@ int engine_run(struct engine *e, struct request *q, struct weft_error *err);
  */
 int engine_resolve(struct engine *e, struct weft_str name, struct weft_id *ret,
 		   struct weft_error *err);
+
+/* ---- routing (route.c) ---- */
+
+/* Replace the configuration that routing goes by. */
+int engine_configure(struct engine *e, struct weft_str text,
+		     struct weft_error *err);
+
+/* Where a message belongs by that configuration; INVALID or LIMIT names the
+ * field of the context that is no name. */
+int engine_resolve_route(struct engine *e, const struct route_request *q,
+			 struct arena *a, struct route *ret,
+			 struct weft_error *err);
+
+/* How long each text of a message's context may be. */
+#define ROUTE_TEXT_MAX KIB(4)
+
+/* What a route led to. */
+struct route_end {
+	struct weft_id session; /* zero: there is none */
+	bool created;
+};
+
+/*
+ * Find the session of a route, or make it unless `dry`.  CONFLICT: the key is
+ * that of another conversation.  May add to r->why.
+ */
+int engine_route(struct engine *e, struct route *r, bool dry, struct arena *a,
+		 struct route_end *ret, struct weft_error *err);
 
 /* Read one record; NOT_FOUND. */
 int engine_session(struct engine *e, const struct weft_id *id, struct arena *a,

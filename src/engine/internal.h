@@ -26,6 +26,13 @@ struct committer {
 	_Atomic uint64_t requests, batches, events, refused;
 };
 
+/* See route.c. */
+struct routing {
+	pthread_rwlock_t lock;
+	/* Under `lock`; NULL: nothing is configured. */
+	struct routing_config *config;
+};
+
 struct engine {
 	/* Constant while it is open. */
 	struct store *store;
@@ -33,6 +40,7 @@ struct engine {
 	uint64_t process; /* that opened it */
 	bool read_only;
 
+	struct routing routing;
 	struct queue queue;
 	struct committer committer;
 	struct watchers watchers;
@@ -63,6 +71,20 @@ int options_take(void *to, size_t bytes, const void *from,
 /* The rules that need no look at the store. */
 int request_check(struct request *q, const struct store_limits *limits,
 		  struct weft_error *err);
+
+/* Whether `name` may be the name of a session. */
+int request_check_name(struct weft_str name, const char *field,
+		       const struct store_limits *limits,
+		       struct weft_error *err);
+
+/* ---- route.c ---- */
+
+/* CONFLICT unless a session that was found is the one that is meant. */
+int route_check_hit(const struct route *r, const struct session_rec *rec,
+		    bool holds_person, struct arena *a, struct weft_error *err);
+
+void routing_init(struct routing *r);
+void routing_done(struct routing *r);
 
 /* ---- committer.c ---- */
 

@@ -128,6 +128,8 @@ int plan_one(struct plan *p, struct request *q)
 		return plan_restore(p, q, &q->err);
 	case REQUEST_PLAIN:
 		return plan_plain(p, q, &q->err);
+	case REQUEST_ROUTE:
+		return plan_route(p, q, &q->err);
 	}
 	return fail(&q->err, WEFT_INVALID, "request of unknown kind %u",
 		    q->kind);

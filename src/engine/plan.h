@@ -193,6 +193,30 @@ int plan_check_room(const struct plan_session *s, size_t n,
 int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
 		uint32_t type, struct weft_error *err);
 
+/* Answer with a session that is there already. */
+void plan_answer_existing(struct request *q, const struct session_rec *rec);
+
+/* The names a new session takes: its key, if it has one, is not among its
+ * aliases. */
+struct plan_new_names {
+	struct plan_name *key;      /* or NULL */
+	struct plan_name **aliases; /* each once */
+	size_t n_aliases;
+};
+bool plan_is_taken(const struct plan_new_names *names,
+		   const struct plan_name *x);
+
+/* Make the session of q->create, with these names. */
+int plan_add_session(struct plan *p, struct request *q,
+		     const struct weft_id *root,
+		     const struct plan_new_names *names,
+		     struct weft_error *err);
+
+/* Give a name to a session; `from` is who loses it, or NULL. */
+int plan_give_name(struct plan *p, struct request *q, struct plan_session *s,
+		   struct plan_session *from, const struct plan_name *x,
+		   struct weft_error *err);
+
 /* ---- the kinds of requests ---- */
 
 int plan_create(struct plan *p, struct request *q, struct weft_error *err);
@@ -203,5 +227,6 @@ int plan_redact(struct plan *p, struct request *q, struct weft_error *err);
 int plan_delete(struct plan *p, struct request *q, struct weft_error *err);
 int plan_restore(struct plan *p, struct request *q, struct weft_error *err);
 int plan_plain(struct plan *p, struct request *q, struct weft_error *err);
+int plan_route(struct plan *p, struct request *q, struct weft_error *err);
 
 #endif

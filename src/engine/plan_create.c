@@ -5,15 +5,7 @@
 #include "model/body.h"
 #include "model/derive.h"
 
-/* The names a new session takes: its key, if it has one, is not among them. */
-struct new_names {
-	struct plan_name *key;      /* or NULL */
-	struct plan_name **aliases; /* each once */
-	size_t n_aliases;
-};
-
-/* Answer with a session that is there already. */
-static void answer_existing(struct request *q, const struct session_rec *rec)
+void plan_answer_existing(struct request *q, const struct session_rec *rec)
 {
 	q->ret_session = rec->id;
 	q->ret_seq = rec->fork_seq + 1;
@@ -64,7 +56,7 @@ static int replay_creation(struct plan *p, struct request *q,
 			    "%s, which is another",
 			    STR_ARG(q->op), id);
 	}
-	answer_existing(q, &s->rec);
+	plan_answer_existing(q, &s->rec);
 	q->ret_count = 1;
 	q->ret_replayed = 1;
 	q->ret_created = 1;
@@ -89,7 +81,7 @@ static int find_keyed(struct plan *p, struct request *q,
 	r = plan_find(p, &(*ret_key)->rec.session, &s, err);
 	if (r < 0)
 		return r;
-	answer_existing(q, &s->rec);
+	plan_answer_existing(q, &s->rec);
 	return 1;
 }
 
@@ -148,7 +140,8 @@ static int check_parent(struct plan *p, const struct request *q,
 	return WEFT_OK;
 }
 
-static bool is_taken(const struct new_names *names, const struct plan_name *x)
+bool plan_is_taken(const struct plan_new_names *names,
+		   const struct plan_name *x)
 {
 	if (names->key == x)
 		return true;
@@ -160,7 +153,7 @@ static bool is_taken(const struct new_names *names, const struct plan_name *x)
 }
 
 static int check_aliases(struct plan *p, const struct request *q,
-			 struct new_names *names, struct weft_error *err)
+			 struct plan_new_names *names, struct weft_error *err)
 {
 	names->aliases =
 		ARENA_ARRAY(&p->arena, struct plan_name *, q->n_aliases);
@@ -180,15 +173,15 @@ static int check_aliases(struct plan *p, const struct request *q,
 				    "name '%.*s' belongs to session %s",
 				    STR_ARG(q->aliases[i]), id);
 		}
-		if (!is_taken(names, x))
+		if (!plan_is_taken(names, x))
 			names->aliases[names->n_aliases++] = x;
 	}
 	return WEFT_OK;
 }
 
-static int add_session(struct plan *p, struct request *q,
-		       const struct weft_id *root,
-		       const struct new_names *names, struct weft_error *err)
+int plan_add_session(struct plan *p, struct request *q,
+		     const struct weft_id *root,
+		     const struct plan_new_names *names, struct weft_error *err)
 {
 	const struct weft_str no_op = { NULL, 0 };
 	struct session_rec rec = q->create;
@@ -229,7 +222,7 @@ static int add_session(struct plan *p, struct request *q,
 
 int plan_create(struct plan *p, struct request *q, struct weft_error *err)
 {
-	struct new_names names = { 0 };
+	struct plan_new_names names = { 0 };
 	struct weft_id root;
 	int r = replay_creation(p, q, err);
 
@@ -243,7 +236,7 @@ int plan_create(struct plan *p, struct request *q, struct weft_error *err)
 		r = check_aliases(p, q, &names, err);
 	if (r < 0)
 		return r;
-	return add_session(p, q, &root, &names, err);
+	return plan_add_session(p, q, &root, &names, err);
 }
 
 int plan_patch(struct plan *p, struct request *q, struct weft_error *err)

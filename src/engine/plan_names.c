@@ -38,10 +38,9 @@ static int check_name_count(struct plan *p, const struct plan_session *s,
 	return r;
 }
 
-/* Give a name to a session; `from` is who loses it, or NULL. */
-static int give_name(struct plan *p, struct request *q, struct plan_session *s,
-		     struct plan_session *from, const struct plan_name *x,
-		     struct weft_error *err)
+int plan_give_name(struct plan *p, struct request *q, struct plan_session *s,
+		   struct plan_session *from, const struct plan_name *x,
+		   struct weft_error *err)
 {
 	const struct weft_str no_op = { NULL, 0 };
 	struct name_rec name = {
@@ -83,7 +82,7 @@ static int take_name(struct plan *p, struct request *q, struct plan_session *s,
 	if (id_eq(&x->rec.session, &s->rec.id))
 		return WEFT_OK;
 	if (id_is_zero(&x->rec.session))
-		return give_name(p, q, s, NULL, x, err);
+		return plan_give_name(p, q, s, NULL, x, err);
 	if (q->name_how != NAME_MOVE)
 		return name_exists(&x->rec, err);
 	if (x->rec.kind == NAME_KEY)
@@ -92,7 +91,7 @@ static int take_name(struct plan *p, struct request *q, struct plan_session *s,
 			    "moved",
 			    STR_ARG(q->name));
 	r = plan_find(p, &x->rec.session, &from, err);
-	return r != WEFT_OK ? r : give_name(p, q, s, from, x, err);
+	return r != WEFT_OK ? r : plan_give_name(p, q, s, from, x, err);
 }
 
 static int drop_name(struct plan *p, struct request *q, struct plan_session *s,

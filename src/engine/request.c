@@ -48,8 +48,9 @@ void request_free(struct request *q)
 
 /* ---- rules ---- */
 
-static int check_name(struct weft_str name, const char *field,
-		      const struct store_limits *limits, struct weft_error *err)
+int request_check_name(struct weft_str name, const char *field,
+		       const struct store_limits *limits,
+		       struct weft_error *err)
 {
 	struct weft_id id;
 	int r;
@@ -94,9 +95,9 @@ static int check_create(struct request *q, const struct store_limits *limits,
 	int r = check_kind(rec, err);
 
 	if (r == WEFT_OK && rec->key.len)
-		r = check_name(rec->key, "key", limits, err);
+		r = request_check_name(rec->key, "key", limits, err);
 	for (size_t i = 0; i < q->n_aliases && r == WEFT_OK; i++)
-		r = check_name(q->aliases[i], "alias", limits, err);
+		r = request_check_name(q->aliases[i], "alias", limits, err);
 	if (r == WEFT_OK && q->n_aliases + (rec->key.len != 0) > limits->names)
 		r = fail(err, WEFT_LIMIT,
 			 "a session has at most %llu names (limit names)",
@@ -130,13 +131,14 @@ int request_check(struct request *q, const struct store_limits *limits,
 		return r;
 	switch ((enum request_kind)q->kind) {
 	case REQUEST_CREATE:
+	case REQUEST_ROUTE:
 		return check_create(q, limits, err);
 	case REQUEST_APPEND:
 		return check_count(q->n_messages, "messages", limits, err);
 	case REQUEST_REDACT:
 		return check_count(q->n_targets, "messages", limits, err);
 	case REQUEST_NAME:
-		return check_name(q->name, "name", limits, err);
+		return request_check_name(q->name, "name", limits, err);
 	case REQUEST_PATCH:
 	case REQUEST_DELETE:
 	case REQUEST_RESTORE:

@@ -41,6 +41,8 @@ static struct view view_of(const struct config *c,
 
 	v.sender = identity_of(&c->links, context->channel, context->sender_id,
 			       dm_counts_names(c), a);
+	/* Nothing of the result belongs to the configuration. */
+	v.sender.name = arena_str(a, v.sender.name);
 	v.space = scope_value(DIM_SPACE, context, &v.sender, false, a);
 	v.chat = scope_value(DIM_CHAT, context, &v.sender, false, a);
 	v.topic = scope_value(DIM_TOPIC, context, &v.sender, false, a);

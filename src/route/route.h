@@ -43,7 +43,8 @@ struct route {
 };
 
 /*
- * Find out where a message belongs.  Fails only without memory, or with
+ * Find out where a message belongs; nothing of the result refers to the
+ * configuration or the request.  Fails only without memory, or with
  * INVALID for a caller's key that cannot be a name.
  */
 int route_resolve(const struct config *c, const struct route_request *q,

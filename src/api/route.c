@@ -1,0 +1,78 @@
+/* route.c - the method that finds the session of a message. */
+#include "api/api.h"
+
+#include "base/id.h"
+#include "route/route.h"
+
+static struct route_request request_of(const struct call *c)
+{
+	return (struct route_request){
+		.context = {
+			.channel = call_str(c, "channel"),
+			.account = call_str(c, "account"),
+			.chat_type = call_str(c, "chat_type"),
+			.chat_id = call_str(c, "chat_id"),
+			.topic_id = call_str(c, "topic_id"),
+			.space_type = call_str(c, "space_type"),
+			.space_id = call_str(c, "space_id"),
+			.sender_id = call_str(c, "sender_id"),
+			.mentioned = call_bool(c, "mentioned"),
+		},
+		.agent = call_str(c, "agent"),
+		.session_key = call_str(c, "session_key"),
+	};
+}
+
+static void encode_names(struct buf *b, const struct name_list *l)
+{
+	buf_add_c(b, '[');
+	for (size_t i = 0; i < l->n; i++) {
+		if (i)
+			buf_add_c(b, ',');
+		buf_add_json(b, l->v[i]);
+	}
+	buf_add_c(b, ']');
+}
+
+static void encode_route(struct buf *b, const struct route *r,
+			 const struct route_end *end)
+{
+	buf_add_lit(b, "{\"agent\":");
+	buf_add_json(b, r->agent);
+	buf_add_lit(b, ",\"matched_by\":");
+	buf_add_json(b, r->matched_by);
+	buf_add_lit(b, ",\"scope\":");
+	scope_encode(b, &r->scope);
+	buf_add_lit(b, ",\"signature\":");
+	buf_add_json(b, r->signature);
+	buf_add_lit(b, ",\"key\":");
+	buf_add_json(b, r->key);
+	buf_add_lit(b, ",\"aliases\":");
+	encode_names(b, &r->aliases);
+	buf_add_lit(b, ",\"main_key\":");
+	buf_add_json(b, r->main_key);
+	buf_add_lit(b, ",\"main_aliases\":");
+	encode_names(b, &r->main_aliases);
+	buf_add_lit(b, ",\"session\":");
+	encode_id(b, &end->session);
+	buf_add_str(b, end->created ? STR(",\"created\":true,\"why\":") :
+				      STR(",\"created\":false,\"why\":"));
+	encode_names(b, &r->why);
+	buf_add_c(b, '}');
+}
+
+int method_route(struct call *c)
+{
+	struct route_request q = request_of(c);
+	struct route_end end;
+	struct route route;
+	int r = engine_resolve_route(c->engine, &q, &c->arena, &route, c->err);
+
+	if (r == WEFT_OK)
+		r = engine_route(c->engine, &route, call_bool(c, "dry_run"),
+				 &c->arena, &end, c->err);
+	if (r != WEFT_OK)
+		return r;
+	encode_route(&c->out, &route, &end);
+	return WEFT_OK;
+}

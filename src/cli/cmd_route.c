@@ -1,0 +1,190 @@
+/* cmd_route.c - weft route */
+#include "cli/cli.h"
+#include "cli/commands.h"
+
+enum {
+	OPT_CHANNEL,
+	OPT_ACCOUNT,
+	OPT_CHAT_TYPE,
+	OPT_CHAT_ID,
+	OPT_TOPIC_ID,
+	OPT_SPACE_TYPE,
+	OPT_SPACE_ID,
+	OPT_SENDER_ID,
+	OPT_MENTIONED,
+	OPT_AGENT,
+	OPT_SESSION_KEY,
+	OPT_DRY_RUN,
+};
+
+static const struct opt opts[] = {
+	[OPT_CHANNEL] = { .name = "channel",
+			  .takes = "C",
+			  .kind = OPT_TEXT,
+			  .about = "where people talk: telegram, slack, ..." },
+	[OPT_ACCOUNT] = { .name = "account",
+			  .takes = "A",
+			  .kind = OPT_TEXT,
+			  .about = "the account or bot that was written to" },
+	[OPT_CHAT_TYPE] = { .name = "chat-type",
+			    .takes = "T",
+			    .kind = OPT_TEXT,
+			    .about = "direct, group, channel, ...; default "
+				     "direct" },
+	[OPT_CHAT_ID] = { .name = "chat-id",
+			  .takes = "I",
+			  .kind = OPT_TEXT,
+			  .about = "the chat" },
+	[OPT_TOPIC_ID] = { .name = "topic-id",
+			   .takes = "I",
+			   .kind = OPT_TEXT,
+			   .about = "the topic or thread in it" },
+	[OPT_SPACE_TYPE] = { .name = "space-type",
+			     .takes = "T",
+			     .kind = OPT_TEXT,
+			     .about = "workspace, guild, ...; default space" },
+	[OPT_SPACE_ID] = { .name = "space-id",
+			   .takes = "I",
+			   .kind = OPT_TEXT,
+			   .about = "what the chat is part of" },
+	[OPT_SENDER_ID] = { .name = "sender-id",
+			    .takes = "I",
+			    .kind = OPT_TEXT,
+			    .about = "who speaks" },
+	[OPT_MENTIONED] = { .name = "mentioned",
+			    .about = "the agent is named in the message" },
+	[OPT_AGENT] = { .name = "agent",
+			.takes = "A",
+			.kind = OPT_TEXT,
+			.about = "who answers; the rules do not count then" },
+	[OPT_SESSION_KEY] = { .name = "session-key",
+			      .takes = "K",
+			      .kind = OPT_TEXT,
+			      .about = "a key of your own, sk_v1_... or "
+				       "agent:..., taken as it is" },
+	[OPT_DRY_RUN] = { .name = "dry-run",
+			  .about = "only look; make nothing" },
+};
+
+/* The store is told what the configuration says. */
+static int hand_over(struct cli *c)
+{
+	CLEANUP(buf_done) struct buf text = { 0 };
+	int r;
+
+	buf_init(&text, 0);
+	config_write(&text, &c->config);
+	r = buf_error(&text, c->err);
+	if (r != WEFT_OK)
+		return r;
+	return weft_configure(c->store, text.ptr, text.len, c->err);
+}
+
+/* Whoever only looks makes no store, and needs none to be told. */
+static int open_store(struct cli *c)
+{
+	int r;
+
+	if (!cli_has(c, OPT_DRY_RUN))
+		return cli_open_as(c, STORE_USE_CREATE);
+	r = cli_open_as(c, STORE_USE_READ);
+	if (r != WEFT_NOT_FOUND)
+		return r;
+	cli_debug(c, "%s; nothing is there", c->err->message);
+	return weft_open("memory:", NULL, &c->store, c->err);
+}
+
+static void print_why(struct cli *c, yyjson_val *why)
+{
+	yyjson_arr_iter it;
+	yyjson_val *line;
+
+	yyjson_arr_iter_init(why, &it);
+	while ((line = yyjson_arr_iter_next(&it))) {
+		out_add(&c->out, STR("  "));
+		out_one_line(&c->out, json_str(line));
+		out_add(&c->out, STR("\n"));
+	}
+}
+
+static void print_row(struct cli *c, const char *label, struct weft_str value,
+		      struct weft_str note)
+{
+	out_style(&c->out, STYLE_DIM);
+	out_printf(&c->out, "%-10s", label);
+	out_style(&c->out, STYLE_NONE);
+	out_one_line(&c->out, value);
+	if (note.len) {
+		out_add(&c->out, STR(" ("));
+		out_one_line(&c->out, note);
+		out_add(&c->out, STR(")"));
+	}
+	out_add(&c->out, STR("\n"));
+}
+
+static void print_route(struct cli *c, yyjson_val *root)
+{
+	struct weft_str session = val_str(root, "session");
+
+	if (session.len)
+		print_row(c, "session", session,
+			  val_true(root, "created") ? STR("created") : STR(""));
+	else
+		print_row(c, "session", STR("none yet"),
+			  STR("it would be made"));
+	print_row(c, "agent", val_str(root, "agent"),
+		  val_str(root, "matched_by"));
+	print_row(c, "key", val_str(root, "key"), STR(""));
+	print_row(c, "signature", val_str(root, "signature"), STR(""));
+	out_style(&c->out, STYLE_DIM);
+	out_add(&c->out, STR("why\n"));
+	out_style(&c->out, STYLE_NONE);
+	print_why(c, yyjson_obj_get(root, "why"));
+}
+
+static int run(struct cli *c)
+{
+	static const struct {
+		const char *field;
+		size_t opt;
+	} texts[] = {
+		{ "channel", OPT_CHANNEL },
+		{ "account", OPT_ACCOUNT },
+		{ "chat_type", OPT_CHAT_TYPE },
+		{ "chat_id", OPT_CHAT_ID },
+		{ "topic_id", OPT_TOPIC_ID },
+		{ "space_type", OPT_SPACE_TYPE },
+		{ "space_id", OPT_SPACE_ID },
+		{ "sender_id", OPT_SENDER_ID },
+		{ "agent", OPT_AGENT },
+		{ "session_key", OPT_SESSION_KEY },
+	};
+	CLEANUP(req_done) struct req q = { 0 };
+	int r = open_store(c);
+
+	if (r == WEFT_OK)
+		r = hand_over(c);
+	if (r != WEFT_OK)
+		return r;
+	req_init(&q, c, "route");
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		req_opt(&q, texts[i].field, texts[i].opt);
+	req_switch(&q, "mentioned", OPT_MENTIONED);
+	req_switch(&q, "dry_run", OPT_DRY_RUN);
+	return cli_answer(c, &q, print_route);
+}
+
+const struct command cmd_route = {
+	.name = "route",
+	.summary = "find the session that a message belongs to",
+	.about = "Says who answers a message and which session it belongs to, "
+		 "by the configuration, and why, rule by rule. The session is "
+		 "made if there is none yet, unless with --dry-run.\n\n"
+		 "docs/ROUTING.md shows what to configure for which use.",
+	.example = "weft route --channel telegram --chat-type direct "
+		   "--chat-id 5 --sender-id 5\n"
+		   "weft route --dry-run --channel slack --chat-type channel "
+		   "--chat-id C001",
+	OPTS(opts),
+	.run = run,
+};

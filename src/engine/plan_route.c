@@ -1,0 +1,81 @@
+/*
+ * plan_route.c - find the session of a route, or make it.
+ *
+ * Inside the lock: whoever comes second with the same new context finds what
+ * the first one made, in whatever process that was.
+ */
+#include "base/error.h"
+#include "base/id.h"
+#include "engine/internal.h"
+
+/* Who holds a name; NULL if nobody does. */
+static int find_holder(struct plan *p, struct weft_str name,
+		       struct plan_name **ret_name, struct plan_session **ret,
+		       struct weft_error *err)
+{
+	int r = plan_find_name(p, name, ret_name, err);
+
+	*ret = NULL;
+	if (r < 0 || id_is_zero(&(*ret_name)->rec.session))
+		return r;
+	return plan_find(p, &(*ret_name)->rec.session, ret, err);
+}
+
+/* Those of the request's aliases that are free, as far as there is room. */
+static int free_aliases(struct plan *p, const struct request *q,
+			struct plan_new_names *names, struct weft_error *err)
+{
+	names->aliases =
+		ARENA_ARRAY(&p->arena, struct plan_name *, q->n_aliases + 1);
+	if (!names->aliases)
+		return arena_error(&p->arena, err);
+	for (size_t i = 0; i < q->n_aliases; i++) {
+		struct plan_name *x;
+		int r = plan_find_name(p, q->aliases[i], &x, err);
+
+		if (r < 0)
+			return r;
+		if (id_is_zero(&x->rec.session) && !plan_is_taken(names, x) &&
+		    names->n_aliases + 1 < p->limits->names)
+			names->aliases[names->n_aliases++] = x;
+	}
+	return WEFT_OK;
+}
+
+/* The person is known from another channel: this key is theirs as well. */
+static int join_person(struct plan *p, struct request *q,
+		       struct plan_session *s, const struct plan_name *key,
+		       struct weft_error *err)
+{
+	int r = plan_give_name(p, q, s, NULL, key, err);
+
+	plan_answer_existing(q, &s->rec);
+	/* Without room for the name they are found the long way again. */
+	return r == WEFT_LIMIT ? WEFT_OK : r;
+}
+
+int plan_route(struct plan *p, struct request *q, struct weft_error *err)
+{
+	const struct weft_id no_root = { { 0 } };
+	struct plan_session *holder, *person = NULL;
+	struct plan_new_names names = { 0 };
+	struct plan_name *x;
+	int r = find_holder(p, q->create.key, &names.key, &holder, err);
+
+	if (r == WEFT_OK && q->route->person.len)
+		r = find_holder(p, q->route->person, &x, &person, err);
+	if (r < 0)
+		return r;
+	if (holder) {
+		plan_answer_existing(q, &holder->rec);
+		return route_check_hit(q->route, &holder->rec, holder == person,
+				       &p->arena, err);
+	}
+	if (person && q->route->linked) {
+		r = route_check_hit(q->route, &person->rec, true, &p->arena,
+				    err);
+		return r < 0 ? r : join_person(p, q, person, names.key, err);
+	}
+	r = free_aliases(p, q, &names, err);
+	return r < 0 ? r : plan_add_session(p, q, &no_root, &names, err);
+}

@@ -1,0 +1,302 @@
+/*
+ * route.c - from a message to its session.
+ *
+ * Most messages belong to a session that is there: it is found by reading
+ * alone.  Only what is not found goes through the queue, where it is looked
+ * for once more under the lock (plan_route.c).
+ */
+#include "base/error.h"
+#include "base/id.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "engine/internal.h"
+
+/* ---- the configuration ---- */
+
+struct routing_config {
+	struct arena arena;
+	struct config config;
+};
+
+void routing_init(struct routing *r)
+{
+	(void)pthread_rwlock_init(&r->lock, NULL);
+}
+
+static void free_config(struct routing_config *c)
+{
+	if (!c)
+		return;
+	arena_done(&c->arena);
+	mem_free(c);
+}
+
+void routing_done(struct routing *r)
+{
+	free_config(r->config);
+	(void)pthread_rwlock_destroy(&r->lock);
+}
+
+int engine_configure(struct engine *e, struct weft_str text,
+		     struct weft_error *err)
+{
+	struct routing_config *c = mem_zero(1, sizeof(*c)), *old;
+	struct config_input in = { .text = text };
+	int r = engine_check_process(e, err);
+
+	if (!c)
+		return fail_no_memory(err);
+	arena_init(&c->arena, MIB(64));
+	if (r == WEFT_OK)
+		r = config_read(&c->config, &in, &c->arena, err);
+	if (r != WEFT_OK) {
+		free_config(c);
+		return r;
+	}
+	(void)pthread_rwlock_wrlock(&e->routing.lock);
+	old = e->routing.config;
+	e->routing.config = c;
+	(void)pthread_rwlock_unlock(&e->routing.lock);
+	free_config(old);
+	return WEFT_OK;
+}
+
+/* Texts that channels give are names: short, and of one line. */
+static int check_texts(const struct route_request *q, struct weft_error *err)
+{
+	const struct route_context *c = &q->context;
+	const struct {
+		struct weft_str text;
+		const char *name;
+	} v[] = {
+		{ c->channel, "channel" },
+		{ c->account, "account" },
+		{ c->chat_type, "chat_type" },
+		{ c->chat_id, "chat_id" },
+		{ c->topic_id, "topic_id" },
+		{ c->space_type, "space_type" },
+		{ c->space_id, "space_id" },
+		{ c->sender_id, "sender_id" },
+		{ q->agent, "agent" },
+		{ q->session_key, "session_key" },
+	};
+	int r = WEFT_OK;
+
+	for (size_t i = 0; i < ARRAY_LEN(v) && r == WEFT_OK; i++) {
+		if (!v[i].text.ptr && v[i].text.len)
+			r = fail(err, WEFT_INVALID, "%s: not a text",
+				 v[i].name);
+		else
+			r = text_check_line(v[i].text, ROUTE_TEXT_MAX,
+					    v[i].name, err);
+	}
+	return r;
+}
+
+int engine_resolve_route(struct engine *e, const struct route_request *q,
+			 struct arena *a, struct route *ret,
+			 struct weft_error *err)
+{
+	struct config nothing;
+	int r = engine_check_process(e, err);
+
+	if (r == WEFT_OK)
+		r = check_texts(q, err);
+	if (r != WEFT_OK)
+		return r;
+	(void)pthread_rwlock_rdlock(&e->routing.lock);
+	if (e->routing.config) {
+		r = route_resolve(&e->routing.config->config, q, a, ret, err);
+	} else {
+		r = config_read(&nothing, &(struct config_input){ 0 }, a, err);
+		if (r == WEFT_OK)
+			r = route_resolve(&nothing, q, a, ret, err);
+	}
+	(void)pthread_rwlock_unlock(&e->routing.lock);
+	return r;
+}
+
+/* ---- is it the one? ---- */
+
+static int fail_other(const struct route *r, const struct session_rec *rec,
+		      const struct scope *stored, struct arena *a,
+		      struct weft_error *err)
+{
+	struct weft_str found = scope_signature(stored, a);
+	struct weft_str asked = scope_signature(&r->scope, a);
+	char id[WEFT_ID_CHARS + 1];
+
+	id_format(&rec->id, id);
+	return fail(err, WEFT_CONFLICT,
+		    "'%.*s' is session %s of another conversation: it is of "
+		    "'%.*s', this is '%.*s'",
+		    STR_ARG(text_cut(r->key, 80)), id,
+		    STR_ARG(text_cut(found, 120)),
+		    STR_ARG(text_cut(asked, 120)));
+}
+
+int route_check_hit(const struct route *r, const struct session_rec *rec,
+		    bool holds_person, struct arena *a, struct weft_error *err)
+{
+	struct scope stored;
+	int e;
+
+	/* Somebody gave it this key by hand: there is nothing to compare. */
+	if (rec->scope.len == 0)
+		return WEFT_OK;
+	e = scope_parse(rec->scope, a, &stored, err);
+	if (e != WEFT_OK)
+		return e;
+	return route_fits(r, &stored, holds_person) ?
+		       WEFT_OK :
+		       fail_other(r, rec, &stored, a, err);
+}
+
+/* Whom people share a conversation with, they should know. */
+static void say_shared(struct route *r, const struct session_rec *rec,
+		       struct arena *a)
+{
+	if (!r->shared || rec->user.len == 0 || r->sender.len == 0 ||
+	    str_eq(rec->user, r->sender))
+		return;
+	route_say(r, a,
+		  "more than one person speaks here: '%.*s' began it, this is "
+		  "'%.*s', and both read everything",
+		  STR_ARG(text_cut(rec->user, 64)),
+		  STR_ARG(text_cut(r->sender, 64)));
+}
+
+/* ---- finding it ---- */
+
+/*
+ * Look without writing; ret->session stays zero if there is none.
+ * *ret_by_person: found, but not by the key of this channel.
+ */
+static int find_by_reading(struct engine *e, struct route *r, struct arena *a,
+			   struct route_end *ret, bool *ret_by_person,
+			   struct weft_error *err)
+{
+	const struct weft_str names[] = { r->key, r->person };
+	size_t n = r->person.len ? 2 : 1;
+	struct name_rec held[2] = { 0 };
+	struct session_rec rec;
+	int s;
+
+	s = e->store->ops->get_names(e->store, names, n, a, held, err);
+	if (s < 0)
+		return s;
+	*ret_by_person = id_is_zero(&held[0].session) && r->linked;
+	if (id_is_zero(&held[*ret_by_person].session))
+		return WEFT_OK;
+	s = engine_session(e, &held[*ret_by_person].session, a, &rec, err);
+	if (s == WEFT_OK)
+		s = route_check_hit(r, &rec, id_eq(&rec.id, &held[1].session),
+				    a, err);
+	if (s != WEFT_OK)
+		return s;
+	ret->session = rec.id;
+	say_shared(r, &rec, a);
+	return WEFT_OK;
+}
+
+static bool is_name(struct engine *e, struct weft_str name)
+{
+	return request_check_name(name, "alias", engine_limits(e), NULL) ==
+	       WEFT_OK;
+}
+
+/* Every name that the session may have, person first: it proves most. */
+static int take_names(struct engine *e, struct request *q,
+		      const struct route *r, struct weft_error *err)
+{
+	const struct name_list *lists[] = { &r->other_keys, &r->aliases };
+	size_t room = 1 + r->other_keys.n + r->aliases.n;
+	struct weft_str *v = ARENA_ARRAY(&q->arena, struct weft_str, room);
+
+	if (!v)
+		return arena_error(&q->arena, err);
+	q->aliases = v;
+	if (r->linked)
+		v[q->n_aliases++] = r->person;
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		for (size_t k = 0; k < lists[i]->n; k++) {
+			struct weft_str name = lists[i]->v[k];
+
+			if (q->n_aliases + 1 < engine_limits(e)->names &&
+			    route_may_claim(r, name) && is_name(e, name))
+				v[q->n_aliases++] = name;
+		}
+	}
+	return WEFT_OK;
+}
+
+/* A text that a session is listed by; one that is too long is none. */
+static struct weft_str short_text(struct engine *e, struct weft_str s)
+{
+	return s.len <= engine_limits(e)->name_bytes ? s : STR("");
+}
+
+/* What the session begins with; all of it outlives the request. */
+static int fill_request(struct engine *e, struct request *q,
+			const struct route *r, struct arena *a,
+			struct weft_error *err)
+{
+	CLEANUP(buf_done) struct buf scope = { 0 };
+	int s;
+
+	q->route = r;
+	q->create = (struct session_rec){
+		.kind = KIND_PRIMARY,
+		.key = r->key,
+		.agent = r->agent,
+		.user = short_text(e, r->sender),
+		.channel = short_text(e, r->channel),
+	};
+	s = take_names(e, q, r, err);
+	if (s != WEFT_OK || r->own_key)
+		return s;
+	buf_init(&scope, MIB(1));
+	scope_encode(&scope, &r->scope);
+	s = buf_error(&scope, err);
+	if (s != WEFT_OK)
+		return s;
+	q->create.scope = arena_str(a, buf_str(&scope));
+	return q->create.scope.ptr ? WEFT_OK : arena_error(a, err);
+}
+
+static int run_request(struct engine *e, const struct route *r, struct arena *a,
+		       struct route_end *ret, struct weft_error *err)
+{
+	struct request *q = request_new(REQUEST_ROUTE, err);
+	int s;
+
+	if (!q)
+		return WEFT_NO_MEMORY;
+	s = fill_request(e, q, r, a, err);
+	if (s == WEFT_OK)
+		s = engine_run(e, q, err);
+	if (s == WEFT_OK) {
+		ret->session = q->ret_session;
+		ret->created = q->ret_created != 0;
+	}
+	request_free(q);
+	return s;
+}
+
+int engine_route(struct engine *e, struct route *r, bool dry, struct arena *a,
+		 struct route_end *ret, struct weft_error *err)
+{
+	bool by_person = false;
+	int s;
+
+	*ret = (struct route_end){ 0 };
+	s = request_check_name(r->key, "key", engine_limits(e), err);
+	if (s == WEFT_OK)
+		s = find_by_reading(e, r, a, ret, &by_person, err);
+	if (s != WEFT_OK || dry)
+		return s;
+	/* The key of this channel becomes one of the person's names. */
+	if (!id_is_zero(&ret->session) && (!by_person || e->read_only))
+		return WEFT_OK;
+	return run_request(e, r, a, ret, err);
+}

@@ -1,0 +1,134 @@
+/*
+ * routing.c - four processes of 64 threads each route the same new messages
+ * at once: each session is made once, and everybody finds it.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "crash/place.h"
+
+#define PROCESSES 4
+#define THREADS   64
+#define ROUTES    12
+
+/* In memory that all share. */
+struct shared {
+	pthread_barrier_t together;
+	atomic_uint created[ROUTES];
+	atomic_uint errors;
+	char found[PROCESSES][THREADS][ROUTES][WEFT_ID_CHARS + 2];
+};
+
+static struct shared *shared;
+
+struct thread {
+	pthread_t id;
+	struct weft_store *store;
+	int process, no;
+};
+
+static void route_one(const struct thread *t, int i)
+{
+	struct weft_route_options o;
+	struct weft_routed r = { 0 };
+	struct weft_error err;
+	char chat[16];
+	int len = snprintf(chat, sizeof(chat), "chat-%d", i);
+
+	weft_route_options_init(&o, sizeof(o));
+	o.channel = (struct weft_str){ "telegram", 8 };
+	o.chat_id = (struct weft_str){ chat, (size_t)len };
+	if (weft_route(t->store, &o, &r, &err) != WEFT_OK) {
+		(void)fprintf(stderr, "# %s\n", err.message);
+		(void)atomic_fetch_add(&shared->errors, 1);
+	}
+	(void)atomic_fetch_add(&shared->created[i], r.created);
+	memcpy(shared->found[t->process][t->no][i], r.session,
+	       sizeof(r.session));
+}
+
+static void *thread_main(void *ctx)
+{
+	for (int i = 0; i < ROUTES; i++) {
+		(void)pthread_barrier_wait(&shared->together);
+		route_one(ctx, i);
+	}
+	return NULL;
+}
+
+struct child {
+	const struct place *place;
+	int no;
+};
+
+static void child_main(void *ctx)
+{
+	static struct thread threads[THREADS];
+	const struct child *c = ctx;
+	struct weft_store *s = open_place(c->place, NULL, 0);
+
+	for (int i = 0; i < THREADS; i++) {
+		threads[i] = (struct thread){ .store = s,
+					      .process = c->no,
+					      .no = i };
+		must(pthread_create(&threads[i].id, NULL, thread_main,
+				    &threads[i]) == 0);
+	}
+	for (int i = 0; i < THREADS; i++)
+		must(pthread_join(threads[i].id, NULL) == 0);
+	close_place(s);
+}
+
+static void make_shared(void)
+{
+	pthread_barrierattr_t across;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	must(shared != MAP_FAILED);
+	must(pthread_barrierattr_init(&across) == 0);
+	must(pthread_barrierattr_setpshared(&across, PTHREAD_PROCESS_SHARED) ==
+	     0);
+	must(pthread_barrier_init(&shared->together, &across,
+				  PROCESSES * THREADS) == 0);
+	(void)pthread_barrierattr_destroy(&across);
+}
+
+static void each_session_is_made_once(void **state)
+{
+	struct child children[PROCESSES];
+	pid_t pids[PROCESSES];
+	struct weft_store *s;
+
+	make_shared();
+	close_place(open_place(*state, NULL, 0));
+	for (int i = 0; i < PROCESSES; i++) {
+		children[i] = (struct child){ *state, i };
+		pids[i] = start_child(child_main, &children[i]);
+	}
+	for (int i = 0; i < PROCESSES; i++)
+		join_child(pids[i]);
+	assert_int_equal(atomic_load(&shared->errors), 0);
+	for (int i = 0; i < ROUTES; i++) {
+		assert_int_equal(atomic_load(&shared->created[i]), 1);
+		assert_int_equal(strlen(shared->found[0][0][i]), WEFT_ID_CHARS);
+		for (int p = 0; p < PROCESSES; p++) {
+			for (int t = 0; t < THREADS; t++)
+				assert_string_equal(shared->found[p][t][i],
+						    shared->found[0][0][i]);
+		}
+	}
+	s = open_place(*state, NULL, 0);
+	assert_true(is_clean(s, true));
+	close_place(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_session_is_made_once),
+	};
+
+	return cmocka_run_group_tests(tests, place_setup, place_teardown);
+}
