@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "model/render_item.h"
 
+#define BLOCK_BYTES 64 /* around what was said */
+
 static const struct weft_str format_names[] = {
 	[RENDER_ANTHROPIC] = STR_INIT("anthropic"),
 	[RENDER_OPENAI] = STR_INIT("openai"),
@@ -67,6 +69,16 @@ static uint64_t system_tokens(const struct render_tidy *t,
 	return sum;
 }
 
+/* About what it will take: growing step by step costs more than it holds. */
+static size_t size_of(const struct render_tidy *t, struct weft_str summary)
+{
+	size_t sum = KIB(1) + summary.len;
+
+	for (size_t i = 0; i < t->n_blocks; i++)
+		sum += t->blocks[i].item->value.len + BLOCK_BYTES;
+	return sum;
+}
+
 int render_first_kept(struct render *r, struct weft_str summary, uint64_t *ret,
 		      struct weft_error *err)
 {
@@ -99,6 +111,7 @@ int render_write(struct render *r, struct weft_str summary, struct buf *out,
 	code = render_ids(&t, err);
 	if (code != WEFT_OK)
 		return code;
+	(void)buf_reserve(out, size_of(&t, summary));
 	if (r->options.format == RENDER_ANTHROPIC)
 		render_anthropic(out, &t, summary);
 	else if (r->options.format == RENDER_OPENAI)

@@ -41,3 +41,12 @@ same 6 "$(weft history k --tokens 10000 | wc -l)"
 refused 2 invalid 'tokens: expected 1 or more, found 0' history k --tokens 0
 refused 2 usage '--format: expected one of weft|anthropic|openai|responses|text, got *' \
 	history k --format gemini
+
+# A damaged line and one edited by hand: what is left can still be sent.
+file=$(weft show --json k | json 'd["path"]')
+sed -i -e '/"milk"/s/.*/{"seq":5,torn/' \
+	-e '/"Milk."/s/"type":"text"/"type":"smell"/' "$file"
+like '*[[]no result: this call did not finish]*Thanks!*' \
+	"$(weft history k --format anthropic)"
+same '["system", "user", "assistant", "tool", "user"]' \
+	"$(weft history k --format openai | json '[m["role"] for m in d["messages"]]')"
