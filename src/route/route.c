@@ -328,7 +328,7 @@ static void find_conversation(const struct config *c,
 		return;
 	}
 	dm_route(c, context, &v->sender, a, r);
-	r->signature = r->key;
+	r->signature = scope_signature(&r->scope, a);
 	route_say(r, a, "dm_scope %s: the key is '%.*s'",
 		  dm_scope_word(c->session.dm_scope), SHOW(r->key));
 	if (r->shared)
