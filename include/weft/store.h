@@ -357,6 +357,9 @@ struct store_limits {
 	uint64_t segment_bytes;     /* 1 MiB, the first size of a segment */
 	uint64_t segment_bytes_max; /* 64 MiB */
 	uint64_t busy_ms;           /* 5,000: how long to wait for the lock */
+	uint64_t lease_ms;          /* 60 s, unless somebody asks for another */
+	uint64_t lease_ms_min;      /* 5 s */
+	uint64_t lease_ms_max;      /* 1 h */
 };
 
 struct store_open {

@@ -134,6 +134,8 @@ int call_plain(struct call *c, const struct weft_id *session, uint32_t type,
 int encode_session(struct call *c, const struct session_rec *rec);
 void encode_message(struct buf *b, const struct view_event *v);
 void encode_event(struct buf *b, const struct view_event *v);
+/* All null if there is none. */
+void encode_lease(struct buf *b, const struct lease *l);
 void encode_totals(struct buf *b, const struct totals *t);
 void encode_id(struct buf *b, const struct weft_id *id); /* zero: null */
 void encode_time(struct buf *b, int64_t ms);             /* 0: null */
@@ -166,6 +168,9 @@ int method_list(struct call *c);
 /* usage.c */
 int method_usage(struct call *c);
 int method_usage_add(struct call *c);
+
+/* lease.c */
+int method_lease(struct call *c);
 
 /* care.c */
 int method_verify(struct call *c);

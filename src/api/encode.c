@@ -200,22 +200,36 @@ static void encode_counts(struct buf *b, const struct session_rec *rec)
 	buf_add_json(b, rec->last_agent);
 }
 
-static void encode_times(struct buf *b, const struct session_rec *rec)
+void encode_lease(struct buf *b, const struct lease *l)
 {
+	buf_add_lit(b, "{\"owner\":");
+	encode_text_or_null(b, l->owner);
+	MEMBER(b, "token");
+	if (l->token)
+		buf_add_u64(b, l->token);
+	else
+		buf_add_lit(b, "null");
+	MEMBER(b, "expires_at");
+	encode_time(b, l->expires_at);
+	buf_add_c(b, '}');
+}
+
+static void encode_times(struct call *c, const struct session_rec *rec)
+{
+	const struct lease lease = {
+		.owner = rec->lease_owner,
+		.token = rec->lease_token,
+		.expires_at = rec->lease_expires_at,
+	};
+	struct buf *b = &c->out;
+
 	MEMBER(b, "expires_at");
 	encode_time(b, rec->expires_at);
 	MEMBER(b, "lease");
-	if (rec->lease_owner.len) {
-		buf_add_lit(b, "{\"owner\":");
-		buf_add_json(b, rec->lease_owner);
-		MEMBER(b, "token");
-		buf_add_u64(b, rec->lease_token);
-		MEMBER(b, "expires_at");
-		encode_time(b, rec->lease_expires_at);
-		buf_add_c(b, '}');
-	} else {
+	if (lease_in_force(rec, engine_now_ms(c->engine)))
+		encode_lease(b, &lease);
+	else
 		buf_add_lit(b, "null");
-	}
 	MEMBER(b, "created_at");
 	encode_time(b, rec->created_at);
 	MEMBER(b, "updated_at");
@@ -249,7 +263,7 @@ int encode_session(struct call *c, const struct session_rec *rec)
 	encode_counts(b, rec);
 	MEMBER(b, "path");
 	encode_text_or_null(b, path);
-	encode_times(b, rec);
+	encode_times(c, rec);
 	buf_add_c(b, '}');
 	return WEFT_OK;
 }

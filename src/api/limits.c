@@ -34,6 +34,9 @@ static const struct {
 	LIMIT(segment_bytes, "bytes of the log's first segment"),
 	LIMIT(segment_bytes_max, "bytes to which segments grow under load"),
 	LIMIT(busy_ms, "milliseconds to wait for another process"),
+	LIMIT(lease_ms, "milliseconds of a lease that says nothing else"),
+	LIMIT(lease_ms_min, "milliseconds of the shortest lease"),
+	LIMIT(lease_ms_max, "milliseconds of the longest lease"),
 };
 
 /* A limit that is not in the table would not be in the documents. */

@@ -492,6 +492,7 @@ int method_redact(struct call *c)
 	q->session = rec.id;
 	q->expect = WEFT_NO_EXPECT;
 	q->undo = call_bool(c, "undo");
+	q->token = call_u64(c, "token", 0);
 	r = redact_targets(c, &rec, q);
 	if (r != WEFT_OK) {
 		request_free(q);

@@ -115,6 +115,34 @@ static const struct field fields_session[] = {
 	FIELD_SESSION,
 };
 
+static const struct field fields_delete[] = {
+	FIELD_SESSION,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_lease[] = {
+	FIELD_SESSION,
+	{ .name = "how",
+	  .about =
+		  "acquire it if nobody has it, renew or release one's own, or "
+		  "takeover: from whoever has it",
+	  .type = TYPE_CHOICE,
+	  .values = "acquire|renew|release|takeover",
+	  .required = 1 },
+	{ .name = "owner",
+	  .about = "who holds it: a name that nobody else uses; needed to "
+		   "acquire and to take over",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "ttl",
+	  .about = "for how many seconds; default lease_ms",
+	  .type = TYPE_INTEGER },
+	{ .name = "token",
+	  .about = "the token of the lease to renew or release",
+	  .type = TYPE_INTEGER },
+	FIELD_OP,
+};
+
 static const struct field fields_usage_add[] = {
 	FIELD_SESSION,
 	{ .name = "usage",
@@ -219,6 +247,7 @@ static const struct field fields_redact[] = {
 	  .type = TYPE_REFS,
 	  .required = 1 },
 	{ .name = "undo", .about = "show them again", .type = TYPE_BOOLEAN },
+	FIELD_TOKEN,
 };
 
 static const struct field fields_events[] = {
@@ -358,7 +387,7 @@ const struct method methods[] = {
 	  .about = "Delete a session; restore brings it back.",
 	  .answer = ANSWER_SESSION,
 	  .right = RIGHT_WRITE,
-	  FIELDS(fields_session),
+	  FIELDS(fields_delete),
 	  .run = method_delete },
 	{ .name = "restore",
 	  .about = "Bring a deleted session back; name it by its id.",
@@ -417,6 +446,14 @@ const struct method methods[] = {
 	  .right = RIGHT_READ,
 	  FIELDS(fields_events),
 	  .run = method_events },
+	{ .name = "lease",
+	  .about = "Give out the right to write a session: acquire, renew, "
+		   "release, takeover.",
+	  .answer = "the lease: `{\"owner\",\"token\",\"expires_at\"}`, all "
+		    "null after release",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_lease),
+	  .run = method_lease },
 	{ .name = "usage",
 	  .about = "Say what a session has spent, by itself and with all that "
 		   "worked for it.",

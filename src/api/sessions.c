@@ -193,6 +193,7 @@ static int change_begin(struct call *c, uint32_t kind, struct request **ret)
 		return WEFT_NO_MEMORY;
 	q->session = id;
 	q->expect = WEFT_NO_EXPECT;
+	q->token = call_u64(c, "token", 0);
 	*ret = q;
 	return WEFT_OK;
 }

@@ -28,10 +28,7 @@ static const struct opt opts[] = {
 			 .kind = OPT_NUMBER,
 			 .about = "refuse if the session's content_seq is "
 				  "another" },
-	[OPT_TOKEN] = { .name = "token",
-			.takes = "N",
-			.kind = OPT_NUMBER,
-			.about = "the token of a lease" },
+	[OPT_TOKEN] = OPTION_TOKEN,
 	[OPT_JSONL] = { .name = "jsonl",
 			.about = "messages from standard input, one a line; "
 				 "prints one line for each, in order, when it "

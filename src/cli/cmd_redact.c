@@ -2,10 +2,11 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 
-enum { OPT_UNDO };
+enum { OPT_UNDO, OPT_TOKEN };
 
 static const struct opt opts[] = {
 	[OPT_UNDO] = { .name = "undo", .about = "show them again" },
+	[OPT_TOKEN] = OPTION_TOKEN,
 };
 
 static const struct arg args[] = {
@@ -29,6 +30,7 @@ static int run(struct cli *c)
 	req_init(&q, c, "redact");
 	req_session(&q, 0);
 	req_switch(&q, "undo", OPT_UNDO);
+	req_number(&q, "token", OPT_TOKEN);
 	req_raw(&q, "messages", STR("["));
 	for (size_t i = 1; i < c->line.n_args; i++) {
 		if (i > 1)

@@ -41,10 +41,7 @@ static const struct opt opts[] = {
 		     .kind = OPT_TEXT,
 		     .about = "add: operation id: the same one again adds "
 			      "nothing" },
-	[OPT_TOKEN] = { .name = "token",
-			.takes = "N",
-			.kind = OPT_NUMBER,
-			.about = "add: the token of a lease" },
+	[OPT_TOKEN] = OPTION_TOKEN,
 };
 
 static const struct arg args[] = {

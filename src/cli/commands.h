@@ -13,6 +13,7 @@ extern const struct command cmd_config;
 extern const struct command cmd_delete;
 extern const struct command cmd_help;
 extern const struct command cmd_history;
+extern const struct command cmd_lease;
 extern const struct command cmd_list;
 extern const struct command cmd_man;
 extern const struct command cmd_message;
@@ -38,6 +39,13 @@ extern const struct command cmd_verify;
 		.name = "SESSION",                                          \
 		.about = "an id, key, alias or title, or the beginning of " \
 			 "an id, 6 characters or more",                     \
+	}
+
+/* The option of all that a lease keeps others from. */
+#define OPTION_TOKEN                                               \
+	{                                                          \
+		.name = "token", .takes = "N", .kind = OPT_NUMBER, \
+		.about = "the token of a lease",                   \
 	}
 
 #endif

@@ -22,6 +22,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "model/lease.h"
 #include "model/message.h"
 #include "model/render.h"
 #include "route/route.h"
@@ -38,6 +39,7 @@ enum request_kind {
 	REQUEST_REDACT,
 	REQUEST_DELETE,
 	REQUEST_RESTORE,
+	REQUEST_LEASE,
 	REQUEST_PLAIN, /* an event whose body says all that there is to it */
 	REQUEST_ROUTE  /* find the session of a route, or make it */
 };
@@ -82,6 +84,10 @@ struct request {
 	size_t n_targets;
 	uint32_t undo; /* REDACT */
 
+	/* LEASE: how, and the owner; for how long */
+	struct lease lease;
+	int64_t lease_ms;
+
 	/* PLAIN: checked by whoever made it */
 	uint32_t event_type;
 	struct weft_str body;
@@ -96,6 +102,7 @@ struct request {
 	uint32_t ret_replayed; /* known op: nothing was written */
 	uint32_t ret_created;  /* CREATE, ROUTE: 0 if the key existed already */
 	uint32_t ret_changed;  /* how many events were written */
+	struct lease ret_lease; /* LEASE: what was given; token 0: nothing */
 
 	/* Owns the request from here on; engine_run leaves it NULL. */
 	void (*done)(struct request *q);

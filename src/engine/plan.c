@@ -106,6 +106,7 @@ static void reset_answer(struct request *q)
 	q->ret_replayed = 0;
 	q->ret_created = 0;
 	q->ret_changed = 0;
+	q->ret_lease = (struct lease){ 0 };
 }
 
 int plan_one(struct plan *p, struct request *q)
@@ -128,6 +129,8 @@ int plan_one(struct plan *p, struct request *q)
 		return plan_restore(p, q, &q->err);
 	case REQUEST_PLAIN:
 		return plan_plain(p, q, &q->err);
+	case REQUEST_LEASE:
+		return plan_lease(p, q, &q->err);
 	case REQUEST_ROUTE:
 		return plan_route(p, q, &q->err);
 	}

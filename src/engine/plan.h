@@ -173,10 +173,6 @@ void plan_answer(struct request *q, const struct plan_session *s,
 /* DELETED, and how to get it back. */
 int plan_check_live(const struct plan_session *s, struct weft_error *err);
 
-/* LEASED or STALE, for acts that need the lease if there is one. */
-int plan_check_lease(const struct plan *p, const struct plan_session *s,
-		     const struct request *q, struct weft_error *err);
-
 /* STALE, if something was said since. */
 int plan_check_expect(const struct plan_session *s, const struct request *q,
 		      struct weft_error *err);
@@ -217,6 +213,17 @@ int plan_give_name(struct plan *p, struct request *q, struct plan_session *s,
 		   struct plan_session *from, const struct plan_name *x,
 		   struct weft_error *err);
 
+/* ---- leases (plan_lease.c) ---- */
+
+/* LEASED or STALE, for acts that need the lease if there is one. */
+int plan_check_lease(const struct plan *p, const struct plan_session *s,
+		     const struct request *q, struct weft_error *err);
+
+/* Whether the event is what the request asks for. */
+int plan_same_lease(struct plan *p, const struct request *q,
+		    const struct store_event *e, bool *ret,
+		    struct weft_error *err);
+
 /* ---- the kinds of requests ---- */
 
 int plan_create(struct plan *p, struct request *q, struct weft_error *err);
@@ -228,5 +235,6 @@ int plan_delete(struct plan *p, struct request *q, struct weft_error *err);
 int plan_restore(struct plan *p, struct request *q, struct weft_error *err);
 int plan_plain(struct plan *p, struct request *q, struct weft_error *err);
 int plan_route(struct plan *p, struct request *q, struct weft_error *err);
+int plan_lease(struct plan *p, struct request *q, struct weft_error *err);
 
 #endif

@@ -21,28 +21,6 @@ int plan_check_live(const struct plan_session *s, struct weft_error *err)
 		    id, when, id);
 }
 
-int plan_check_lease(const struct plan *p, const struct plan_session *s,
-		     const struct request *q, struct weft_error *err)
-{
-	const struct session_rec *rec = &s->rec;
-	bool held = rec->lease_token && rec->lease_expires_at > p->now_ms;
-	char when[TIME_CHARS + 1];
-
-	if (held && q->token != rec->lease_token) {
-		time_format(rec->lease_expires_at, when);
-		return fail(err, WEFT_LEASED,
-			    "leased by '%.*s' until %s (token %llu)",
-			    STR_ARG(rec->lease_owner), when,
-			    (unsigned long long)rec->lease_token);
-	}
-	/* Who thinks that it holds a lease must hear that it does not. */
-	if (!held && q->token)
-		return fail(err, WEFT_STALE,
-			    "lease token %llu is not in force any more",
-			    (unsigned long long)q->token);
-	return WEFT_OK;
-}
-
 int plan_check_expect(const struct plan_session *s, const struct request *q,
 		      struct weft_error *err)
 {
@@ -137,6 +115,8 @@ static int same_content(struct plan *p, const struct plan_session *s,
 		*ret = str_eq(e->body, q->body);
 		return WEFT_OK;
 	}
+	if (q->kind == REQUEST_LEASE)
+		return plan_same_lease(p, q, e, ret, err);
 	if (q->kind != REQUEST_APPEND)
 		return same_act(p, s, q, e, ret, err);
 	*ret = str_eq(e->body, q->messages[i].body);

@@ -122,6 +122,33 @@ static int check_count(size_t n, const char *what,
 	return WEFT_OK;
 }
 
+static int check_lease(struct request *q, const struct store_limits *limits,
+		       struct weft_error *err)
+{
+	bool begins =
+		q->lease.how == LEASE_ACQUIRE || q->lease.how == LEASE_TAKEOVER;
+	int64_t low = (int64_t)limits->lease_ms_min;
+	int64_t high = (int64_t)limits->lease_ms_max;
+
+	if (begins && !q->lease.owner.len)
+		return fail(err, WEFT_INVALID, "owner: may not be empty");
+	if (!begins && !q->lease.owner.len && !q->token)
+		return fail(err, WEFT_INVALID,
+			    "token: needed to %s a lease, or at least its "
+			    "owner",
+			    lease_how_name(q->lease.how));
+	if (q->lease_ms == 0)
+		q->lease_ms = (int64_t)limits->lease_ms;
+	if (q->lease_ms < low || q->lease_ms > high)
+		return fail(err, WEFT_INVALID,
+			    "ttl: expected %lld to %lld milliseconds, found "
+			    "%lld (limits lease_ms_min and lease_ms_max)",
+			    (long long)low, (long long)high,
+			    (long long)q->lease_ms);
+	return text_check_line(q->lease.owner, (size_t)limits->name_bytes,
+			       "owner", err);
+}
+
 int request_check(struct request *q, const struct store_limits *limits,
 		  struct weft_error *err)
 {
@@ -139,6 +166,8 @@ int request_check(struct request *q, const struct store_limits *limits,
 		return check_count(q->n_targets, "messages", limits, err);
 	case REQUEST_NAME:
 		return request_check_name(q->name, "name", limits, err);
+	case REQUEST_LEASE:
+		return check_lease(q, limits, err);
 	case REQUEST_PATCH:
 	case REQUEST_DELETE:
 	case REQUEST_RESTORE:

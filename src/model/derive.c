@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/text.h"
+#include "model/lease.h"
 #include "model/object.h"
 #include "model/record.h"
 #include "model/setting.h"
@@ -484,6 +485,7 @@ static int apply(const struct derivation *d, const struct message_facts *facts,
 		 bool is_first, struct weft_error *err)
 {
 	struct message_facts read;
+	struct lease lease;
 	int r;
 
 	switch (d->e->type) {
@@ -507,6 +509,10 @@ static int apply(const struct derivation *d, const struct message_facts *facts,
 	case EVENT_RESTORE:
 	case EVENT_USAGE:
 		return apply_body(d, err);
+	case EVENT_LEASE:
+		r = lease_read(d->e->body, d->arena, &lease, err);
+		lease_apply(&lease, d->rec);
+		return r;
 	case EVENT_MARKER:
 		d->rec->window_seq = d->e->seq;
 		d->rec->content_seq = d->e->seq;

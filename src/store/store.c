@@ -58,6 +58,9 @@ static const struct limit {
 	LIMIT(segment_bytes, MIB(1), KIB(64), MIB(1024)),
 	LIMIT(segment_bytes_max, MIB(64), KIB(64), MIB(1024)),
 	LIMIT(busy_ms, 5000, 1, DAY_MS),
+	LIMIT(lease_ms, MINUTE_MS, 1, UINT64_C(3650) * DAY_MS),
+	LIMIT(lease_ms_min, 5000, 1, UINT64_C(3650) * DAY_MS),
+	LIMIT(lease_ms_max, 60 * MINUTE_MS, 1, UINT64_C(3650) * DAY_MS),
 };
 
 static uint64_t *limit_at(struct store_limits *l, const struct limit *limit)

@@ -19,6 +19,7 @@ static const struct suite *const suites[] = {
 	&public_open_suite,    &public_append_suite, &public_input_suite,
 	&public_limit_suite,   &public_submit_suite, &public_read_suite,
 	&public_hostile_suite, &public_usage_suite,  &public_route_suite,
+	&public_lease_suite,   &fence_suite,
 };
 
 int main(int argc, char **argv)
