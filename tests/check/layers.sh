@@ -27,7 +27,7 @@ BEGIN {
 	public["include"] = "types store weft"
 
 	# Where the headers of a foreign library may appear.
-	only["sqlite3.h"] = "^src/store/(jsonl/(catalog[a-z_]*|vfs)|sqlite[^/]*)[.]c$"
+	only["sqlite3.h"] = "^src/store/(jsonl/(catalog[a-z_]*|vfs)|sqlite/[a-z_]*)[.]c$"
 	only["sqlite3ext.h"] = only["sqlite3.h"]
 	only["yyjson.h"] = "^src/base/json[.][ch]$"
 }

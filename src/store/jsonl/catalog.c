@@ -22,47 +22,14 @@
 #include "model/record.h"
 #include "store/jsonl/catalog_db.h"
 #include "store/jsonl/vfs.h"
+#include "store/sql/columns.h"
+#include "store/sqlite/bind.h"
 
 #define APPLICATION_ID 0x77656674 /* "weft" */
 #define BUSY_US        5000000
 #define BUSY_STEP_US   20000
 
 /* ---- errors ---- */
-
-static int code_of(int rc)
-{
-	switch (rc) {
-	case SQLITE_IOERR_NOMEM:
-		return WEFT_NO_MEMORY;
-	case SQLITE_IOERR_DATA:        /* a page with a wrong checksum */
-	case SQLITE_READONLY_ROLLBACK: /* a hot journal that has to stay */
-		return WEFT_CORRUPT;
-	default:
-		break;
-	}
-	switch (rc & 0xff) {
-	case SQLITE_NOMEM:
-		return WEFT_NO_MEMORY;
-	case SQLITE_FULL:
-		return WEFT_NO_SPACE;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return WEFT_BUSY;
-	case SQLITE_TOOBIG:
-		return WEFT_LIMIT;
-	case SQLITE_IOERR:
-	case SQLITE_PERM:
-	case SQLITE_NOLFS:
-	case SQLITE_PROTOCOL:
-	case SQLITE_CANTOPEN:
-		return WEFT_IO;
-	case SQLITE_READONLY:
-		return WEFT_READ_ONLY;
-	default:
-		/* Also a schema in which our statements make no sense. */
-		return WEFT_CORRUPT;
-	}
-}
 
 int fail_damaged(struct weft_error *err, const char *what)
 {
@@ -73,7 +40,7 @@ int fail_damaged(struct weft_error *err, const char *what)
 
 int catalog_fail(struct sqlite3 *db, int rc, struct weft_error *err)
 {
-	int code = code_of(rc);
+	int code = sqlite_code(rc);
 	const char *text = sqlite3_errstr(rc);
 
 	/* The connection knows more, if it speaks of the same failure. */
@@ -158,36 +125,13 @@ int decode_id(struct sqlite3_stmt *stmt, int column, struct weft_id *ret,
 int decode_record(struct sqlite3_stmt *stmt, struct session_rec *ret,
 		  struct weft_error *err)
 {
-	const int n = (int)record_n_fields;
+	for (size_t i = 0; i < record_n_fields; i++) {
+		struct sql_value v;
 
-	for (int i = 0; i < n; i++) {
-		const struct record_field *f = &record_fields[i];
-		void *to = record_at(ret, f);
-		struct weft_str s;
-		int64_t number;
-		int r;
-
-		switch (f->kind) {
-		case FIELD_ID:
-			r = decode_id(stmt, i, to, err);
-			if (r < 0)
-				return r;
-			break;
-		case FIELD_U64:
-		case FIELD_TIME:
-			number = sqlite3_column_int64(stmt, i);
-			memcpy(to, &number, sizeof(number));
-			break;
-		default:
-			s.ptr = sqlite3_column_blob(stmt, i);
-			s.len = (size_t)sqlite3_column_bytes(stmt, i);
-			if (!s.ptr && s.len > 0)
-				return fail_no_memory(err);
-			if (!s.ptr)
-				s.ptr = "";
-			memcpy(to, &s, sizeof(s));
-			break;
-		}
+		if (!sqlite_column(stmt, (int)i, &v))
+			return fail_no_memory(err);
+		if (!sql_to_field(ret, &record_fields[i], &v))
+			return fail_damaged(err, "a column of another type");
 	}
 	return WEFT_OK;
 }

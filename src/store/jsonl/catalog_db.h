@@ -102,12 +102,10 @@ int catalog_fail(struct sqlite3 *db, int rc, struct weft_error *err);
 
 int fail_damaged(struct weft_error *err, const char *what);
 
-/* Append the schema, a statement, the columns of a record in the order of
- * record_fields. */
+/* Append the schema, a statement. */
 #define SQL_BYTES_MAX KIB(64)
 void sql_add_schema(struct buf *b);
 void sql_add(struct buf *b, enum catalog_sql which);
-void sql_add_columns(struct buf *b);
 /* The version of a schema: never 0, which is that of an empty file. */
 int sql_version(const struct buf *schema);
 

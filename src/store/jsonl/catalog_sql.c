@@ -12,53 +12,11 @@
 #include "base/crc32c.h"
 #include "model/record.h"
 #include "store/jsonl/catalog_db.h"
+#include "store/sql/columns.h"
 
 /* ---- the schema ---- */
 
-void sql_add_columns(struct buf *b)
-{
-	for (size_t i = 0; i < record_n_fields; i++)
-		buf_printf(b, "%s\"%s\"", i > 0 ? "," : "",
-			   record_fields[i].name);
-}
-
-static const char *type_of(const struct record_field *f)
-{
-	switch (f->kind) {
-	case FIELD_ID:
-		/* No id is NULL: most records have several of these. */
-		return f->offset == 0 ? "BLOB NOT NULL" : "BLOB";
-	case FIELD_U64:
-	case FIELD_TIME:
-		return "INTEGER NOT NULL";
-	default:
-		return "TEXT NOT NULL";
-	}
-}
-static_assert(offsetof(struct session_rec, id) == 0, "the id comes first");
-
-/*
- * The first four indexes serve lists in the order they are shown in, forwards
- * and backwards, without sorting.  What follows the id in them decides on rows
- * that need not be fetched then.  Purged sessions are in none of these.
- */
-static const char rest_of_schema[] =
-	"CREATE INDEX live_interaction"
-	" ON sessions(kind,last_interaction_at,id,project_dir)"
-	" WHERE deleted_at=0 AND purged_at=0;"
-	"CREATE INDEX live_creation ON sessions(kind,created_at,id)"
-	" WHERE deleted_at=0 AND purged_at=0;"
-	"CREATE INDEX all_interaction"
-	" ON sessions(last_interaction_at,id,kind,deleted_at)"
-	" WHERE purged_at=0;"
-	"CREATE INDEX all_creation ON sessions(created_at,id,kind,deleted_at)"
-	" WHERE purged_at=0;"
-	"CREATE UNIQUE INDEX sessions_id ON sessions(id);"
-	"CREATE INDEX sessions_parent ON sessions(parent)"
-	" WHERE parent IS NOT NULL;"
-	"CREATE INDEX sessions_slug ON sessions(slug) WHERE slug<>'';"
-	"CREATE INDEX sessions_op ON sessions(op,id) WHERE op<>'';"
-	"CREATE INDEX sessions_tag ON sessions(tag,id);"
+static const char rest_of_schema[] = SQL_SESSION_INDEXES
 	"CREATE TABLE names(name TEXT PRIMARY KEY NOT NULL,session BLOB NOT "
 	"NULL,"
 	"ver INTEGER NOT NULL,kind INTEGER NOT NULL,lsn INTEGER NOT NULL)"
@@ -76,10 +34,8 @@ static const char rest_of_schema[] =
 
 void sql_add_schema(struct buf *b)
 {
-	buf_add_lit(b, "CREATE TABLE sessions(row INTEGER PRIMARY KEY");
-	for (size_t i = 0; i < record_n_fields; i++)
-		buf_printf(b, ",\"%s\" %s", record_fields[i].name,
-			   type_of(&record_fields[i]));
+	buf_add_lit(b, "CREATE TABLE sessions(row INTEGER PRIMARY KEY,");
+	sql_add_column_types(b, SQL_SQLITE);
 	buf_add_lit(b, ",lsn INTEGER NOT NULL,gen INTEGER NOT NULL,"
 		       "\"end\" INTEGER NOT NULL,irregular INTEGER NOT NULL,"
 		       "tag INTEGER NOT NULL,fold BLOB NOT NULL) STRICT;");
@@ -131,22 +87,6 @@ static const char *const fixed_sql[SQL_STATEMENTS] = {
 };
 static_assert(KIND_BOOK == 3, "as in SQL_COUNT");
 
-/* Columns of a session that are in an index, or decide whether it is in one,
- * and hardly ever change. */
-static bool is_steady(const struct record_field *f)
-{
-	static const char *const steady[] = {
-		"id",          "kind",       "parent",     "op",        "slug",
-		"project_dir", "created_at", "deleted_at", "purged_at",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(steady); i++) {
-		if (strcmp(f->name, steady[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Parameters of both: the record's fields, then these. */
 #define LSN_PARAMETER (record_n_fields + 1)
 #define ROW_COLUMNS   "lsn,gen,\"end\",irregular"
@@ -176,7 +116,7 @@ static void add_put_grown(struct buf *b)
 {
 	buf_add_lit(b, "UPDATE sessions SET ");
 	for (size_t i = 0; i < record_n_fields; i++) {
-		if (!is_steady(&record_fields[i]))
+		if (!sql_is_steady(&record_fields[i]))
 			buf_printf(b, "\"%s\"=?%zu,", record_fields[i].name,
 				   i + 1);
 	}
@@ -186,7 +126,7 @@ static void add_put_grown(struct buf *b)
 		   LSN_PARAMETER, LSN_PARAMETER + 1, LSN_PARAMETER + 2,
 		   LSN_PARAMETER + 3, LSN_PARAMETER + 5, LSN_PARAMETER);
 	for (size_t i = 0; i < record_n_fields; i++) {
-		if (is_steady(&record_fields[i]))
+		if (sql_is_steady(&record_fields[i]))
 			buf_printf(b, " AND \"%s\" IS ?%zu",
 				   record_fields[i].name, i + 1);
 	}

@@ -8,6 +8,8 @@
 #include "store/jsonl/catalog.h"
 #include "store/jsonl/catalog_db.h"
 #include "store/match.h"
+#include "store/sql/columns.h"
+#include "store/sqlite/bind.h"
 
 static int step_done(struct catalog *c, struct sqlite3_stmt *stmt,
 		     struct weft_error *err)
@@ -96,36 +98,14 @@ static int bind_str(struct sqlite3_stmt *stmt, int i, struct weft_str s)
 				   SQLITE_STATIC, SQLITE_UTF8);
 }
 
-static int bind_field(struct sqlite3_stmt *stmt, int i,
-		      const struct session_rec *rec,
-		      const struct record_field *f)
-{
-	const void *from = record_at_const(rec, f);
-	struct weft_str s;
-	int64_t number;
-
-	switch (f->kind) {
-	case FIELD_ID:
-		if (!id_is_zero(from))
-			bind_id(stmt, i, from);
-		return SQLITE_OK;
-	case FIELD_U64:
-	case FIELD_TIME:
-		memcpy(&number, from, sizeof(number));
-		return sqlite3_bind_int64(stmt, i, number);
-	default:
-		memcpy(&s, from, sizeof(s));
-		return bind_str(stmt, i, s);
-	}
-}
-
 static int bind_row(struct sqlite3_stmt *stmt, const struct catalog_row *row,
 		    struct weft_str fold)
 {
 	int i = 0;
 
 	for (size_t f = 0; f < record_n_fields; f++) {
-		int rc = bind_field(stmt, ++i, &row->rec, &record_fields[f]);
+		struct sql_value v = sql_of_field(&row->rec, &record_fields[f]);
+		int rc = sqlite_bind(stmt, ++i, &v);
 
 		if (rc != SQLITE_OK)
 			return rc;

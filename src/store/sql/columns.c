@@ -1,0 +1,115 @@
+/* columns.c - session records as columns; see columns.h. */
+#include "store/sql/columns.h"
+
+#include <assert.h>
+
+#include "base/id.h"
+
+static_assert(offsetof(struct session_rec, id) == 0, "the id comes first");
+
+void sql_add_columns(struct buf *b)
+{
+	for (size_t i = 0; i < record_n_fields; i++)
+		buf_printf(b, "%s\"%s\"", i > 0 ? "," : "",
+			   record_fields[i].name);
+}
+
+static const char *type_of(const struct record_field *f,
+			   enum sql_dialect dialect)
+{
+	bool is_sqlite = dialect == SQL_SQLITE;
+
+	switch (f->kind) {
+	case FIELD_ID:
+		/* No id is NULL: most records have several of these. */
+		if (f->offset == 0)
+			return is_sqlite ? "BLOB NOT NULL" : "bytea NOT NULL";
+		return is_sqlite ? "BLOB" : "bytea";
+	case FIELD_U64:
+	case FIELD_TIME:
+		return is_sqlite ? "INTEGER NOT NULL" : "bigint NOT NULL";
+	default:
+		/* Text in PostgreSQL has no NULs, and an order of its own. */
+		return is_sqlite ? "TEXT NOT NULL" : "bytea NOT NULL";
+	}
+}
+
+void sql_add_column_types(struct buf *b, enum sql_dialect dialect)
+{
+	for (size_t i = 0; i < record_n_fields; i++)
+		buf_printf(b, "%s\"%s\" %s", i > 0 ? "," : "",
+			   record_fields[i].name,
+			   type_of(&record_fields[i], dialect));
+}
+
+bool sql_is_steady(const struct record_field *f)
+{
+	static const char *const steady[] = {
+		"id",          "kind",       "parent",     "op",        "slug",
+		"project_dir", "created_at", "deleted_at", "purged_at",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(steady); i++) {
+		if (strcmp(f->name, steady[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct sql_value sql_of_field(const struct session_rec *rec,
+			      const struct record_field *f)
+{
+	const void *from = record_at_const(rec, f);
+	struct weft_str s;
+	int64_t number;
+
+	switch (f->kind) {
+	case FIELD_ID:
+		if (id_is_zero(from))
+			return (struct sql_value){ .kind = SQL_NULL };
+		return sql_id(from);
+	case FIELD_U64:
+	case FIELD_TIME:
+		memcpy(&number, from, sizeof(number));
+		return sql_int(number);
+	default:
+		memcpy(&s, from, sizeof(s));
+		return sql_text(s);
+	}
+}
+
+bool sql_to_id(const struct sql_value *v, struct weft_id *ret)
+{
+	*ret = (struct weft_id){ .b = { 0 } };
+	if (v->kind == SQL_NULL || (v->kind != SQL_INT && v->s.len == 0))
+		return true;
+	if (v->kind == SQL_INT || v->s.len != sizeof(*ret))
+		return false;
+	memcpy(ret, v->s.ptr, sizeof(*ret));
+	return true;
+}
+
+bool sql_to_field(struct session_rec *rec, const struct record_field *f,
+		  const struct sql_value *v)
+{
+	void *to = record_at(rec, f);
+	struct weft_str s = v->s;
+
+	switch (f->kind) {
+	case FIELD_ID:
+		return sql_to_id(v, to);
+	case FIELD_U64:
+	case FIELD_TIME:
+		if (v->kind != SQL_INT)
+			return false;
+		memcpy(to, &v->n, sizeof(v->n));
+		return true;
+	default:
+		if (v->kind != SQL_TEXT && v->kind != SQL_BYTES)
+			return false;
+		if (s.len == 0)
+			s.ptr = "";
+		memcpy(to, &s, sizeof(s));
+		return true;
+	}
+}

@@ -1,0 +1,59 @@
+/* columns.h - session records as columns, made from model/record.h. */
+#ifndef STORE_SQL_COLUMNS_H
+#define STORE_SQL_COLUMNS_H
+
+#include "base/buf.h"
+#include "model/record.h"
+#include "store/sql/value.h"
+
+/* At least as many as a record has fields. */
+#define RECORD_COLUMNS_MAX 64
+
+/* The names of the columns, quoted, in the order of record_fields. */
+void sql_add_columns(struct buf *b);
+
+/* The same with their types, as in CREATE TABLE. */
+void sql_add_column_types(struct buf *b, enum sql_dialect dialect);
+
+/*
+ * Columns that are in an index, or decide whether a session is in one, and
+ * hardly ever change.  A statement that leaves them out is quicker: SQLite
+ * rewrites an index if one so much as names a column of it.
+ */
+bool sql_is_steady(const struct record_field *f);
+
+/* The value of a field: no id is NULL.  It points into the record. */
+struct sql_value sql_of_field(const struct session_rec *rec,
+			      const struct record_field *f);
+
+/* Set a field from a value; false if it cannot be one.  Text is not copied. */
+bool sql_to_field(struct session_rec *rec, const struct record_field *f,
+		  const struct sql_value *v);
+
+/* The zero id if it is NULL or empty; false if it is no id. */
+bool sql_to_id(const struct sql_value *v, struct weft_id *ret);
+
+/*
+ * The first four indexes serve lists in the order they are shown in, forwards
+ * and backwards, without sorting.  What follows the id in them decides on rows
+ * that need not be fetched then.  Purged sessions are in none of these.
+ */
+#define SQL_SESSION_INDEXES                                                    \
+	"CREATE INDEX live_interaction"                                        \
+	" ON sessions(kind,last_interaction_at,id,project_dir)"                \
+	" WHERE deleted_at=0 AND purged_at=0;"                                 \
+	"CREATE INDEX live_creation ON sessions(kind,created_at,id)"           \
+	" WHERE deleted_at=0 AND purged_at=0;"                                 \
+	"CREATE INDEX all_interaction"                                         \
+	" ON sessions(last_interaction_at,id,kind,deleted_at)"                 \
+	" WHERE purged_at=0;"                                                  \
+	"CREATE INDEX all_creation ON sessions(created_at,id,kind,deleted_at)" \
+	" WHERE purged_at=0;"                                                  \
+	"CREATE UNIQUE INDEX sessions_id ON sessions(id);"                     \
+	"CREATE INDEX sessions_parent ON sessions(parent)"                     \
+	" WHERE parent IS NOT NULL;"                                           \
+	"CREATE INDEX sessions_slug ON sessions(slug) WHERE slug<>'';"         \
+	"CREATE INDEX sessions_op ON sessions(op,id) WHERE op<>'';"            \
+	"CREATE INDEX sessions_tag ON sessions(tag,id);"
+
+#endif

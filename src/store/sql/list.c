@@ -1,0 +1,192 @@
+/* list.c - the statement of a list query; see list.h. */
+#include "store/sql/list.h"
+
+#include "base/id.h"
+#include "store/sql/columns.h"
+
+#define DAY_MS (24 * 60 * 60 * 1000)
+
+/* Parameters, by number. */
+enum {
+	P_KINDS = 1,
+	P_PARENT,
+	P_PROJECT,
+	P_AGENT,
+	P_CHANNEL,
+	P_USER,
+	P_SLUG,
+	P_FOLDED,
+	P_ID_LOW,
+	P_ID_HIGH,
+	P_CURSOR_MS,
+	P_CURSOR_ID,
+};
+
+enum shape {
+	SHAPE_ONE_KIND = 1 << 0,
+	SHAPE_KINDS = 1 << 1,
+	SHAPE_PARENT = 1 << 2,
+	SHAPE_PROJECT = 1 << 3,
+	SHAPE_AGENT = 1 << 4,
+	SHAPE_CHANNEL = 1 << 5,
+	SHAPE_USER = 1 << 6,
+	SHAPE_SLUG = 1 << 7,
+	SHAPE_FOLDED = 1 << 8,
+	SHAPE_IDS = 1 << 9,
+	SHAPE_FEW_IDS = 1 << 10,
+	SHAPE_CREATION = 1 << 11,
+	SHAPE_DELETED = 1 << 12,
+	SHAPE_CURSOR = 1 << 13,
+	SHAPE_BACKWARDS = 1 << 14,
+};
+
+/* Exact texts: where they are in the query and what to bind them to. */
+static const struct {
+	size_t offset;
+	uint32_t shape;
+	int parameter;
+	const char *sql;
+} texts[] = {
+	{ offsetof(struct list_query, project_dir), SHAPE_PROJECT, P_PROJECT,
+	  " AND project_dir=?3" },
+	{ offsetof(struct list_query, agent), SHAPE_AGENT, P_AGENT,
+	  " AND agent=?4" },
+	{ offsetof(struct list_query, channel), SHAPE_CHANNEL, P_CHANNEL,
+	  " AND channel=?5" },
+	{ offsetof(struct list_query, user), SHAPE_USER, P_USER,
+	  " AND \"user\"=?6" },
+	{ offsetof(struct list_query, slug), SHAPE_SLUG, P_SLUG,
+	  " AND slug=?7 AND slug<>''" },
+};
+
+static struct weft_str text_of(const struct list_query *q, size_t i)
+{
+	struct weft_str s;
+
+	memcpy(&s, (const char *)q + texts[i].offset, sizeof(s));
+	return s;
+}
+
+static bool has_ids(const struct list_query *q)
+{
+	return !id_is_zero(&q->id_low) || !id_is_zero(&q->id_high);
+}
+
+/* An id begins with its time: a short span of it holds few sessions. */
+static bool has_few_ids(const struct list_query *q)
+{
+	return id_time_ms(&q->id_high) - id_time_ms(&q->id_low) <= DAY_MS;
+}
+
+uint32_t list_shape(const struct list_query *q)
+{
+	uint32_t shape = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		if (text_of(q, i).len > 0)
+			shape |= texts[i].shape;
+	}
+	if (q->kinds)
+		shape |= q->kinds & (q->kinds - 1) ? SHAPE_KINDS :
+						     SHAPE_ONE_KIND;
+	if (!id_is_zero(&q->parent))
+		shape |= SHAPE_PARENT;
+	if (q->folded.len > 0)
+		shape |= SHAPE_FOLDED;
+	if (has_ids(q))
+		shape |= has_few_ids(q) ? SHAPE_IDS | SHAPE_FEW_IDS : SHAPE_IDS;
+	if (q->sort == LIST_BY_CREATION)
+		shape |= SHAPE_CREATION;
+	if (q->deleted != LIST_LIVE)
+		shape |= SHAPE_DELETED;
+	if (!id_is_zero(&q->cursor_id))
+		shape |= SHAPE_CURSOR;
+	if (q->backwards)
+		shape |= SHAPE_BACKWARDS;
+	return shape;
+}
+
+bool list_shape_is_empty(uint32_t shape)
+{
+	return shape & SHAPE_BACKWARDS && !(shape & SHAPE_CURSOR);
+}
+
+static const char *index_of(uint32_t shape)
+{
+	bool creation = shape & SHAPE_CREATION;
+
+	if (shape & SHAPE_PARENT)
+		return "sessions_parent";
+	if (shape & SHAPE_SLUG)
+		return "sessions_slug";
+	if (shape & SHAPE_FEW_IDS)
+		return "sessions_id";
+	if (shape & SHAPE_ONE_KIND && !(shape & SHAPE_DELETED))
+		return creation ? "live_creation" : "live_interaction";
+	return creation ? "all_creation" : "all_interaction";
+}
+
+void list_add_sql(struct buf *b, uint32_t shape, enum sql_dialect dialect)
+{
+	const char *by =
+		shape & SHAPE_CREATION ? "created_at" : "last_interaction_at";
+	const char *direction = shape & SHAPE_BACKWARDS ? "" : " DESC";
+
+	buf_add_lit(b, "SELECT ");
+	sql_add_columns(b);
+	buf_add_lit(b, " FROM sessions");
+	if (dialect == SQL_SQLITE)
+		buf_printf(b, " INDEXED BY %s", index_of(shape));
+	buf_add_lit(b, " WHERE purged_at=0");
+	if (!(shape & SHAPE_DELETED))
+		buf_add_lit(b, " AND deleted_at=0");
+	if (shape & SHAPE_ONE_KIND)
+		buf_add_lit(b, " AND kind=?1");
+	if (shape & SHAPE_KINDS)
+		buf_add_lit(b, " AND kind BETWEEN 0 AND 63"
+			       " AND (?1>>CAST(kind&63 AS INTEGER)&1)=1");
+	if (shape & SHAPE_PARENT)
+		buf_add_lit(b, " AND parent=?2");
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		if (shape & texts[i].shape)
+			buf_add_str(b, str_of(texts[i].sql));
+	}
+	if (shape & SHAPE_FOLDED)
+		buf_add_str(b, dialect == SQL_SQLITE ?
+				       STR(" AND instr(fold,?8)>0") :
+				       STR(" AND position(?8 in fold)>0"));
+	if (shape & SHAPE_IDS)
+		buf_add_lit(b, " AND id BETWEEN ?9 AND ?10");
+	if (shape & SHAPE_CURSOR)
+		buf_printf(b, " AND (%s,id)%c(?11,?12)", by,
+			   shape & SHAPE_BACKWARDS ? '>' : '<');
+	buf_printf(b, " ORDER BY %s%s,id%s", by, direction, direction);
+}
+
+void list_parameters(const struct list_query *q, uint32_t shape,
+		     struct sql_value v[LIST_PARAMETERS])
+{
+	memset(v, 0, LIST_PARAMETERS * sizeof(*v));
+	if (shape & SHAPE_ONE_KIND)
+		v[P_KINDS - 1] = sql_int(__builtin_ctzll(q->kinds));
+	if (shape & SHAPE_KINDS)
+		v[P_KINDS - 1] = sql_int((int64_t)q->kinds);
+	if (shape & SHAPE_PARENT)
+		v[P_PARENT - 1] = sql_id(&q->parent);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		if (shape & texts[i].shape)
+			v[texts[i].parameter - 1] = sql_text(text_of(q, i));
+	}
+	/* As bytes, like the column: so that instr() does not look for
+	 * characters where there may be none. */
+	if (shape & SHAPE_FOLDED)
+		v[P_FOLDED - 1] = sql_bytes(q->folded.ptr, q->folded.len);
+	if (shape & SHAPE_IDS) {
+		v[P_ID_LOW - 1] = sql_id(&q->id_low);
+		v[P_ID_HIGH - 1] = sql_id(&q->id_high);
+	}
+	if (shape & SHAPE_CURSOR) {
+		v[P_CURSOR_MS - 1] = sql_int(q->cursor_ms);
+		v[P_CURSOR_ID - 1] = sql_id(&q->cursor_id);
+	}
+}

@@ -1,0 +1,38 @@
+/*
+ * list.h - store/match.h in SQL: the statement of a list query, for everybody
+ * who keeps session records in a table.
+ *
+ * Which filters a query has is its shape; one statement serves all queries of
+ * a shape.  The table is called sessions, has the columns of sql_add_columns,
+ * `fold` with match_text() of the record, and the indexes of
+ * SQL_SESSION_INDEXES.
+ */
+#ifndef STORE_SQL_LIST_H
+#define STORE_SQL_LIST_H
+
+#include "base/buf.h"
+#include "store/sql/value.h"
+#include "weft/store.h"
+
+#define LIST_PARAMETERS 12
+/* Of each parameter, as in struct sql_text. */
+#define LIST_TYPES "ibtttttbbbib"
+
+uint32_t list_shape(const struct list_query *q);
+
+/* True if nothing can match: there is nothing before the top. */
+bool list_shape_is_empty(uint32_t shape);
+
+/*
+ * Append the statement; its parameters are ?1 to ?12, the columns of its rows
+ * those of sql_add_columns.  For SQLite it names its index, so that what it
+ * costs does not depend on a guess.
+ */
+void list_add_sql(struct buf *b, uint32_t shape, enum sql_dialect dialect);
+
+/* The parameters; those that the shape does not use are NULL.  They point
+ * into `q`. */
+void list_parameters(const struct list_query *q, uint32_t shape,
+		     struct sql_value v[LIST_PARAMETERS]);
+
+#endif

@@ -1,0 +1,81 @@
+/* bind.c - values and errors of SQLite; see bind.h. */
+#include "store/sqlite/bind.h"
+
+#include <sqlite3.h>
+
+int sqlite_bind(struct sqlite3_stmt *stmt, int i, const struct sql_value *v)
+{
+	const char *bytes = v->s.len ? v->s.ptr : "";
+
+	switch (v->kind) {
+	case SQL_INT:
+		return sqlite3_bind_int64(stmt, i, v->n);
+	case SQL_TEXT:
+		return sqlite3_bind_text64(stmt, i, bytes, v->s.len,
+					   SQLITE_STATIC, SQLITE_UTF8);
+	case SQL_BYTES:
+		return sqlite3_bind_blob64(stmt, i, bytes, v->s.len,
+					   SQLITE_STATIC);
+	case SQL_NULL:
+		break;
+	}
+	return sqlite3_bind_null(stmt, i);
+}
+
+bool sqlite_column(struct sqlite3_stmt *stmt, int i, struct sql_value *ret)
+{
+	int type = sqlite3_column_type(stmt, i);
+
+	switch (type) {
+	case SQLITE_NULL:
+		*ret = (struct sql_value){ .kind = SQL_NULL };
+		return true;
+	case SQLITE_INTEGER:
+		*ret = sql_int(sqlite3_column_int64(stmt, i));
+		return true;
+	default:
+		ret->kind = type == SQLITE_TEXT ? SQL_TEXT : SQL_BYTES;
+		ret->s.ptr = sqlite3_column_blob(stmt, i);
+		ret->s.len = (size_t)sqlite3_column_bytes(stmt, i);
+		if (!ret->s.ptr && ret->s.len > 0)
+			return false;
+		if (!ret->s.ptr)
+			ret->s.ptr = "";
+		return true;
+	}
+}
+
+int sqlite_code(int rc)
+{
+	switch (rc) {
+	case SQLITE_IOERR_NOMEM:
+		return WEFT_NO_MEMORY;
+	case SQLITE_IOERR_DATA:        /* a page with a wrong checksum */
+	case SQLITE_READONLY_ROLLBACK: /* a hot journal that has to stay */
+		return WEFT_CORRUPT;
+	default:
+		break;
+	}
+	switch (rc & 0xff) {
+	case SQLITE_NOMEM:
+		return WEFT_NO_MEMORY;
+	case SQLITE_FULL:
+		return WEFT_NO_SPACE;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return WEFT_BUSY;
+	case SQLITE_TOOBIG:
+		return WEFT_LIMIT;
+	case SQLITE_IOERR:
+	case SQLITE_PERM:
+	case SQLITE_NOLFS:
+	case SQLITE_PROTOCOL:
+	case SQLITE_CANTOPEN:
+		return WEFT_IO;
+	case SQLITE_READONLY:
+		return WEFT_READ_ONLY;
+	default:
+		/* Also a schema in which our statements make no sense. */
+		return WEFT_CORRUPT;
+	}
+}

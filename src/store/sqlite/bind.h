@@ -1,0 +1,19 @@
+/* bind.h - values into SQLite's statements and out of them, and its errors. */
+#ifndef STORE_SQLITE_BIND_H
+#define STORE_SQLITE_BIND_H
+
+#include "store/sql/value.h"
+
+struct sqlite3_stmt;
+
+/* Bind parameter i, from 1; SQLite's code.  The bytes must stay. */
+int sqlite_bind(struct sqlite3_stmt *stmt, int i, const struct sql_value *v);
+
+/* Column i, from 0; its bytes are valid until the next step.  False if there
+ * was no memory. */
+bool sqlite_column(struct sqlite3_stmt *stmt, int i, struct sql_value *ret);
+
+/* What SQLite returned as one of ours; never WEFT_OK. */
+int sqlite_code(int rc);
+
+#endif
