@@ -3,25 +3,16 @@
 #include "base/hash.h"
 #include "base/id.h"
 #include "base/mem.h"
-#include "model/derive.h"
 #include "model/event.h"
 #include "store/memory.h"
-
-/* What a descendant spent, to be added once every record is there. */
-struct spent {
-	struct spent *next;
-	struct weft_id payer;
-	struct totals totals;
-};
+#include "store/rebuild.h"
 
 /* One walk over a table, and what came of it so far. */
 struct walk {
 	struct memory *m;
 	struct store_report *report;
 	struct arena scratch;
-	struct index *fresh; /* reindex: what is being built */
-	struct arena kept;   /* reindex: holds `spent` */
-	struct spent *spent;
+	struct rebuild *fresh; /* reindex: what is being built */
 	uint64_t logs_done;
 	int status;
 	struct weft_error *err;
@@ -32,13 +23,11 @@ static void walk_init(struct walk *w, struct memory *m,
 {
 	*w = (struct walk){ .m = m, .report = report, .err = err };
 	arena_init(&w->scratch, 0);
-	arena_init(&w->kept, 0);
 }
 
 static void walk_done(struct walk *w)
 {
 	arena_done(&w->scratch);
-	arena_done(&w->kept);
 }
 
 static struct memory_log *log_of(struct table_node *node)
@@ -137,78 +126,6 @@ static int verify(struct memory *m, struct store_report *report,
 
 /* ---- reindex ---- */
 
-static int apply(struct index *x, const struct op_list *ops,
-		 struct weft_error *err)
-{
-	void **prepared = ARENA_ARRAY(ops->arena, void *, ops->n);
-	int r;
-
-	if (!prepared)
-		return arena_error(ops->arena, err);
-	r = index_prepare(x, ops, prepared, err);
-	if (r == WEFT_OK)
-		index_commit(x, ops, prepared);
-	else
-		index_discard(ops, prepared);
-	return r;
-}
-
-/* Take the additions out of `ops`: their payer may have no record yet. */
-static int put_off_additions(struct walk *w, struct op_list *ops)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < ops->n; i++) {
-		struct spent *s;
-
-		if (ops->v[i].kind != OP_ADD) {
-			ops->v[n++] = ops->v[i];
-			continue;
-		}
-		s = ARENA_NEW(&w->kept, struct spent);
-		if (!s)
-			return arena_error(&w->kept, w->err);
-		s->payer = ops->v[i].session;
-		s->totals = *ops->v[i].u.add;
-		s->next = w->spent;
-		w->spent = s;
-	}
-	ops->n = n;
-	return WEFT_OK;
-}
-
-/* Add the two ops that an event stands for besides what it has derived. */
-static int add_event_ops(struct op_list *ops, const struct store_event *e,
-			 const struct session_rec *rec, struct weft_error *err)
-{
-	struct store_op *op = op_list_add(ops, OP_EVENT, &e->session);
-
-	if (op)
-		op->u.event = e;
-	op = op_list_add(ops, OP_SESSION, &e->session);
-	if (op)
-		op->u.rec = rec;
-	return ops->failed ? arena_error(ops->arena, err) : WEFT_OK;
-}
-
-static int derive_again(struct walk *w, const struct store_event *e)
-{
-	const struct session_rec *before = index_session(w->fresh, &e->session);
-	struct op_list ops = { .arena = &w->scratch };
-	struct session_rec rec = { 0 };
-	int r;
-
-	arena_reset(&w->scratch);
-	if (before)
-		rec = *before;
-	r = derive_event(&rec, e, NULL, &ops, w->err);
-	if (r == WEFT_OK)
-		r = put_off_additions(w, &ops);
-	if (r == WEFT_OK)
-		r = add_event_ops(&ops, e, &rec, w->err);
-	return r == WEFT_OK ? apply(w->fresh, &ops, w->err) : r;
-}
-
 static void derive_log(void *ctx, struct table_node *node)
 {
 	struct walk *w = ctx;
@@ -216,39 +133,7 @@ static void derive_log(void *ctx, struct table_node *node)
 
 	count_log(w, log);
 	for (size_t i = 0; i < log->n && w->status == WEFT_OK; i++)
-		w->status = derive_again(w, &log->v[i]);
-}
-
-/* Let one addition climb from payer to payer. */
-static int pay(struct walk *w, const struct spent *s)
-{
-	struct weft_id payer = s->payer;
-
-	/* No chain is longer than there are sessions. */
-	for (size_t i = 0; i <= w->m->logs.n; i++) {
-		const struct session_rec *before =
-			index_session(w->fresh, &payer);
-		struct op_list next = { .arena = &w->scratch };
-		struct op_list ops = { .arena = &w->scratch };
-		struct store_op *op;
-		struct session_rec rec;
-		int r;
-
-		if (!before)
-			return WEFT_OK;
-		arena_reset(&w->scratch);
-		rec = *before;
-		derive_add(&rec, &s->totals, &next);
-		op = op_list_add(&ops, OP_SESSION, &payer);
-		if (!op || next.failed)
-			return arena_error(&w->scratch, w->err);
-		op->u.rec = &rec;
-		r = apply(w->fresh, &ops, w->err);
-		if (r < 0 || next.n == 0)
-			return r;
-		payer = next.v[0].session;
-	}
-	return fail(w->err, WEFT_CORRUPT, "a session is its own ancestor");
+		w->status = rebuild_event(w->fresh, &log->v[i], w->err);
 }
 
 /* What of `of` is not the same in `other`; for counting. */
@@ -299,27 +184,26 @@ static int reindex(struct memory *m, struct store_report *report,
 		   struct weft_error *err)
 {
 	CLEANUP(walk_done) struct walk w;
-	struct index fresh, old;
+	CLEANUP(rebuild_done) struct rebuild fresh;
+	struct index old;
 
-	index_init(&fresh);
+	rebuild_init(&fresh);
 	walk_init(&w, m, report, err);
 	w.fresh = &fresh;
 	(void)pthread_mutex_lock(&m->writer);
 	table_each(&m->logs, derive_log, &w);
-	for (const struct spent *s = w.spent; s && w.status == WEFT_OK;
-	     s = s->next)
-		w.status = pay(&w, s);
+	if (w.status == WEFT_OK)
+		w.status = rebuild_settle(&fresh, err);
 	if (w.status == WEFT_OK) {
-		report->changed = u64_max(differences(&m->index, &fresh),
-					  differences(&fresh, &m->index));
+		report->changed = u64_max(differences(&m->index, &fresh.index),
+					  differences(&fresh.index, &m->index));
 		(void)pthread_rwlock_wrlock(&m->lock);
 		old = m->index;
-		m->index = fresh;
+		m->index = fresh.index;
 		(void)pthread_rwlock_unlock(&m->lock);
-		fresh = old;
+		fresh.index = old;
 	}
 	(void)pthread_mutex_unlock(&m->writer);
-	index_done(&fresh);
 	return w.status;
 }
 
