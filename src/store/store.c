@@ -16,6 +16,7 @@ static const struct {
 } stores[] = {
 	{ &store_memory, NULL },
 	{ &store_jsonl, "DIR" },
+	{ &store_sqlite, "FILE" },
 };
 
 /* ---- limits ---- */
@@ -279,7 +280,8 @@ int store_open_url(const char *url, const struct store_open *o,
 	buf_init(&path, URL_BYTES_MAX);
 	if (!url || !*url)
 		return fail(err, WEFT_INVALID,
-			    "empty store URL: write jsonl:DIR or memory:");
+			    "empty store URL: write jsonl:DIR, sqlite:FILE or "
+			    "memory:");
 	if (o)
 		open = *o;
 	scheme = cut_at(str_of(url), ':', &rest);

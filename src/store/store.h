@@ -25,6 +25,7 @@ int report_problem(struct store_report *r, const struct weft_id *session,
 
 extern const struct store_ops store_memory;
 extern const struct store_ops store_jsonl;
+extern const struct store_ops store_sqlite;
 
 /* Decorators: they own what they wrap. */
 

@@ -3,8 +3,9 @@
  *
  * usage: weft-conformance URL [TEST]
  *
- * "memory:"; "jsonl:" for stores in a temporary directory, "jsonl:DIR" for
- * stores below DIR.  TEST is a pattern for the names of tests.
+ * "memory:"; "jsonl:" or "sqlite:" for stores in a temporary directory,
+ * "jsonl:DIR", "sqlite:DIR" for stores below DIR.  TEST is a pattern for the
+ * names of tests.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,6 +18,7 @@
 /* ---- places ---- */
 
 char must_note[256];
+const char *place_scheme = "jsonl";
 
 void must_end(const char *what, const char *file, int line)
 {
@@ -44,7 +45,7 @@ void place_make(struct place *p)
 	must(n > 0 && (size_t)n < sizeof(p->root));
 	must(mkdtemp(p->root) != NULL);
 	(void)snprintf(p->store, sizeof(p->store), "%s/store", p->root);
-	(void)snprintf(p->url, sizeof(p->url), "jsonl:%s", p->store);
+	(void)snprintf(p->url, sizeof(p->url), "%s:%s", place_scheme, p->store);
 }
 
 void place_remove(struct place *p)

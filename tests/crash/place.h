@@ -27,6 +27,9 @@ struct place {
 	char url[176];   /* jsonl:root/store */
 };
 
+/* Of the stores that place_make makes: "jsonl" unless somebody sets it. */
+extern const char *place_scheme;
+
 /* Group set-up and tear-down: *state is a struct place. */
 int place_setup(void **state);
 int place_teardown(void **state);

@@ -1,0 +1,307 @@
+/* statements.c - the tables and the statements; text.h has the notation. */
+#include <assert.h>
+
+#include "weft/store.h"
+
+#include "store/sql/columns.h"
+#include "store/sql/list.h"
+#include "store/sql/text.h"
+
+/* ---- tables ---- */
+
+/*
+ * Events keep what is needed to hand them out without reading their line.
+ * Operation ids of creations are a scope of their own.  In PostgreSQL what
+ * grows with the messages is in parts, by session; records and names are not,
+ * since no list and no name knows its session.
+ */
+static const char tables[] =
+	"CREATE TABLE events(session %B NOT NULL,seq %I NOT NULL,"
+	"last_seq %I NOT NULL,id %B NOT NULL,ts_ms %I NOT NULL,"
+	"at_ms %I NOT NULL,marker %I NOT NULL,type %I NOT NULL,"
+	"state %I NOT NULL,more %I NOT NULL,background %I NOT NULL,"
+	"op %T NOT NULL,body_at %I NOT NULL,body_len %I NOT NULL,"
+	"bytes %T NOT NULL)[[ STRICT| PARTITION BY HASH(session)]];"
+	"CREATE UNIQUE INDEX events_place ON events(session,seq);"
+	"CREATE INDEX events_op ON events(session,op,seq)"
+	" WHERE op<>'' AND type<>1;"
+	"CREATE INDEX events_creation ON events(op,session)"
+	" WHERE op<>'' AND type=1;"
+	"CREATE TABLE names(name %T PRIMARY KEY NOT NULL,session %B NOT NULL,"
+	"ver %I NOT NULL,kind %I NOT NULL)[[ WITHOUT ROWID, STRICT|]];"
+	"CREATE INDEX names_session ON names(session,kind,name);"
+	"CREATE TABLE hidden(session %B NOT NULL,target %I NOT NULL,"
+	"hidden %I NOT NULL,by_seq %I NOT NULL,PRIMARY KEY(session,target))"
+	"[[ WITHOUT ROWID, STRICT| PARTITION BY HASH(session)]];"
+	"CREATE TABLE blobs(sha256 %B PRIMARY KEY NOT NULL,bytes %I NOT NULL,"
+	"at_ms %I NOT NULL,used %I NOT NULL,data %B NOT NULL)[[ STRICT|]];"
+	"CREATE INDEX blobs_unused ON blobs(at_ms) WHERE used=0;";
+
+#define PARTITIONS 16
+
+static void add_partitions(struct buf *b, const char *table)
+{
+	for (int i = 0; i < PARTITIONS; i++)
+		buf_printf(b,
+			   "CREATE TABLE %s_%d PARTITION OF %s"
+			   " FOR VALUES WITH (MODULUS %d, REMAINDER %d);",
+			   table, i, table, PARTITIONS, i);
+}
+
+void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect)
+{
+	assert(from == 0);
+	buf_add_lit(b, "CREATE TABLE sessions(");
+	if (dialect == SQL_SQLITE)
+		buf_add_lit(b, "row INTEGER PRIMARY KEY,");
+	sql_add_column_types(b, dialect);
+	/* Room in each page, so that a row that grows can stay in it. */
+	sql_expand(b,
+		   ",tag %I NOT NULL,fold %B NOT NULL)"
+		   "[[ STRICT| WITH (fillfactor=70)]];" SQL_SESSION_INDEXES,
+		   "", dialect);
+	sql_expand(b, tables, "", dialect);
+	if (dialect == SQL_POSTGRES) {
+		add_partitions(b, "events");
+		add_partitions(b, "hidden");
+	}
+}
+
+/* ---- statements ---- */
+
+#define EVENT_COLUMNS                                                 \
+	"session,seq,last_seq,id,ts_ms,at_ms,marker,type,state,more," \
+	"background,op,body_at,body_len,bytes"
+
+/*
+ * Events that end at ?2 or behind it: those from the one on that holds ?2, if
+ * a range that is gone does.  What cannot be read may have been of any type.
+ * SQLite stops when nobody asks for the next row; of PostgreSQL nothing is
+ * asked that would not fit.
+ */
+#define EVENTS(direction)                                               \
+	"[[|SELECT " EVENT_COLUMNS " FROM (]]SELECT " EVENT_COLUMNS     \
+	"[[|,sum(octet_length(bytes)) OVER (ORDER BY seq" direction     \
+	" ROWS UNBOUNDED PRECEDING)-octet_length(bytes) AS before]]"    \
+	" FROM events WHERE session=?1"                                 \
+	" AND seq>=(SELECT coalesce(max(seq),0) FROM events"            \
+	" WHERE session=?1 AND seq<=?2) AND seq<=?3 AND last_seq>=?2"   \
+	" AND (?4=0 OR state>=3 OR (?4>>CAST(type&63 AS INTEGER)&1)=1)" \
+	" ORDER BY seq" direction " LIMIT ?5"                           \
+	"[[|) AS e WHERE before<=?6 ORDER BY seq" direction "]]"
+
+static_assert(EVENT_SESSION == 1 && STATE_DAMAGED == 3 && STATE_GONE == 4,
+	      "as in the statements");
+
+static const struct {
+	const char *types, *sql;
+} fixed[Q_DRIVER] = {
+	[Q_GET_NAMES] = { "t", "SELECT name,session,ver,kind FROM names#J"
+			       " WHERE name=@1" },
+	[Q_NAMES_OF] = { "b", "SELECT name,session,ver,kind FROM names"
+			      " WHERE session=?1 ORDER BY kind,name" },
+	[Q_FIND_OP] = { "bt", "SELECT session,seq FROM events WHERE session=?1"
+			      " AND op=?2 AND op<>'' AND type<>1"
+			      " ORDER BY seq LIMIT 1" },
+	[Q_FIND_CREATION] = { "t", "SELECT session,seq FROM events WHERE op=?1"
+				   " AND op<>'' AND type=1"
+				   " ORDER BY session LIMIT 1" },
+	[Q_IS_HIDDEN] = { "bi", "SELECT hidden FROM hidden"
+				" WHERE session=?1 AND target=?2" },
+	[Q_HIDDEN] = { "bii", "SELECT target FROM hidden WHERE session=?1"
+			      " AND target BETWEEN ?2 AND ?3 AND hidden=1"
+			      " ORDER BY target" },
+	[Q_EVENTS] = { "biiiii", EVENTS("") },
+	[Q_EVENTS_BACKWARDS] = { "biiiii", EVENTS(" DESC") },
+	[Q_HEADS] = { "b", "SELECT @1,(SELECT last_seq FROM events"
+			   " WHERE session=@1 ORDER BY seq DESC LIMIT 1)#F" },
+	[Q_FIND_TAG] = { "i", "SELECT id FROM sessions WHERE tag=?1"
+			      " ORDER BY id" },
+	[Q_PUT_EVENTS] = { "biibiiiiiiitiit",
+			   "INSERT INTO events(" EVENT_COLUMNS ") #V" },
+	/* Of two marks or names the order of arrival does not matter. */
+	[Q_PUT_NAMES] = { "tbii",
+			  "INSERT INTO names(name,session,ver,kind) #V"
+			  " ON CONFLICT(name) DO UPDATE"
+			  " SET session=excluded.session,ver=excluded.ver,"
+			  "kind=excluded.kind WHERE excluded.ver>names.ver"
+			  " OR (excluded.ver=names.ver"
+			  " AND excluded.session>names.session)" },
+	[Q_PUT_HIDDEN] = { "biii",
+			   "INSERT INTO hidden(session,target,hidden,by_seq) #V"
+			   " ON CONFLICT(session,target) DO UPDATE"
+			   " SET hidden=excluded.hidden,by_seq=excluded.by_seq"
+			   " WHERE excluded.by_seq>=hidden.by_seq" },
+	[Q_USE_BLOBS] = { "b", "UPDATE blobs SET used=1#F WHERE sha256=@1" },
+	/* One that is there already is as fresh as a new one. */
+	[Q_PUT_BLOB] = { "biib",
+			 "INSERT INTO blobs(sha256,bytes,at_ms,used,data)"
+			 " VALUES(?1,?2,?3,0,?4) ON CONFLICT(sha256)"
+			 " DO UPDATE SET at_ms=excluded.at_ms" },
+	[Q_GET_BLOB] = { "b", "SELECT bytes,data FROM blobs WHERE sha256=?1" },
+	[Q_DROP_BLOBS] = { "i", "DELETE FROM blobs WHERE used=0 AND at_ms<?1" },
+	[Q_NEXT_BLOB] = { "b", "SELECT sha256,bytes,data FROM blobs"
+			       " WHERE sha256>?1 ORDER BY sha256 LIMIT 1" },
+	[Q_NEXT_SESSION] = { "b", "SELECT session FROM events WHERE session>?1"
+				  " ORDER BY session LIMIT 1" },
+	[Q_COUNT_SESSIONS] = { "", "SELECT count(*) FROM sessions" },
+	[Q_COUNT_NAMES] = { "", "SELECT count(*) FROM names" },
+	[Q_COUNT_HIDDEN] = { "", "SELECT count(*) FROM hidden" },
+	[Q_COUNT_BLOBS] = { "", "SELECT count(*) FROM blobs" },
+	[Q_CLEAR_SESSIONS] = { "", "DELETE FROM sessions" },
+	[Q_CLEAR_NAMES] = { "", "DELETE FROM names" },
+	[Q_CLEAR_HIDDEN] = { "", "DELETE FROM hidden" },
+};
+
+static bool runs_for_rows(uint32_t key)
+{
+	switch (key) {
+	case Q_GET_SESSIONS:
+	case Q_LOCK_SESSIONS:
+	case Q_GET_NAMES:
+	case Q_HEADS:
+	case Q_PUT_EVENTS:
+	case Q_PUT_SESSIONS:
+	case Q_PUT_GROWN:
+	case Q_ADD:
+	case Q_PUT_NAMES:
+	case Q_PUT_HIDDEN:
+	case Q_USE_BLOBS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The letters of a record's columns, then those of tag and fold. */
+static void set_record_types(char *types)
+{
+	for (size_t i = 0; i < record_n_fields; i++) {
+		switch (record_fields[i].kind) {
+		case FIELD_ID:
+			*types++ = 'b';
+			break;
+		case FIELD_U64:
+		case FIELD_TIME:
+			*types++ = 'i';
+			break;
+		default:
+			*types++ = 't';
+			break;
+		}
+	}
+	*types++ = 'i';
+	*types++ = 'b';
+	*types = '\0';
+}
+static_assert(RECORD_COLUMNS_MAX + 2 <= SQL_PARAMETERS_MAX, "they fit");
+
+static void add_put(struct buf *b)
+{
+	buf_add_lit(b, "INSERT INTO sessions(");
+	sql_add_columns(b);
+	buf_add_lit(b, ",tag,fold) #V ON CONFLICT(id) DO UPDATE SET ");
+	for (size_t i = 1; i < record_n_fields; i++)
+		buf_printf(b, "\"%s\"=excluded.\"%s\",", record_fields[i].name,
+			   record_fields[i].name);
+	buf_add_lit(b, "fold=excluded.fold");
+}
+
+static void add_put_grown(struct buf *b)
+{
+	buf_add_lit(b, "UPDATE sessions SET ");
+	for (size_t i = 0; i < record_n_fields; i++) {
+		if (!sql_is_steady(&record_fields[i]))
+			buf_printf(b, "\"%s\"=@%zu,", record_fields[i].name,
+				   i + 1);
+	}
+	buf_printf(b, "fold=@%zu#F WHERE true", record_n_fields + 2);
+	for (size_t i = 0; i < record_n_fields; i++) {
+		const struct record_field *f = &record_fields[i];
+		bool may_be_null = f->kind == FIELD_ID && f->offset > 0;
+
+		if (sql_is_steady(f))
+			buf_printf(b, " AND sessions.\"%s\"%s@%zu", f->name,
+				   may_be_null ? " IS NOT DISTINCT FROM " : "=",
+				   i + 1);
+	}
+}
+
+static bool is_total(const struct record_field *f)
+{
+	return f->offset >= offsetof(struct session_rec, total) &&
+	       f->offset < offsetof(struct session_rec, total) +
+				   sizeof(struct totals);
+}
+
+/* The sums of struct totals, in its order: @2 and on. */
+static void add_add(struct buf *b)
+{
+	int n = 2;
+
+	buf_add_lit(b, "UPDATE sessions SET ");
+	for (size_t i = 0; i < record_n_fields; i++) {
+		const char *name = record_fields[i].name;
+
+		if (!is_total(&record_fields[i]))
+			continue;
+		buf_printf(b, "%s\"%s\"=sessions.\"%s\"+@%d", n > 2 ? "," : "",
+			   name, name, n);
+		n++;
+	}
+	buf_add_lit(b, "#F WHERE sessions.id=@1");
+}
+
+static void add_get(struct buf *b, bool lock)
+{
+	buf_add_lit(b, "SELECT ");
+	sql_add_columns(b);
+	buf_add_lit(b, " FROM sessions#J WHERE id=@1");
+	if (lock)
+		buf_add_lit(b, "[[| ORDER BY id FOR NO KEY UPDATE OF "
+			       "sessions]]");
+}
+
+static void add_pattern(struct buf *b, uint32_t key, char *types)
+{
+	switch (key) {
+	case Q_GET_SESSIONS:
+	case Q_LOCK_SESSIONS:
+		memcpy(types, "b", 2);
+		add_get(b, key == Q_LOCK_SESSIONS);
+		break;
+	case Q_PUT_SESSIONS:
+		set_record_types(types);
+		add_put(b);
+		break;
+	case Q_PUT_GROWN:
+		set_record_types(types);
+		add_put_grown(b);
+		break;
+	case Q_ADD:
+		memcpy(types, "biiiiii", 8);
+		add_add(b);
+		break;
+	default:
+		memcpy(types, fixed[key].types, strlen(fixed[key].types) + 1);
+		buf_add_str(b, str_of(fixed[key].sql));
+	}
+}
+
+void sql_text_make(struct sql_text *t, uint32_t key, enum sql_dialect dialect)
+{
+	CLEANUP(buf_done) struct buf pattern;
+
+	buf_init(&pattern, SQL_TEXT_MAX);
+	if (key >= Q_LIST) {
+		memcpy(t->types, LIST_TYPES "i", sizeof(LIST_TYPES "i"));
+		list_add_sql(&pattern, key - Q_LIST, dialect);
+		buf_printf(&pattern, " LIMIT ?%d", LIST_PARAMETERS + 1);
+	} else {
+		add_pattern(&pattern, key, t->types);
+		t->rows = runs_for_rows(key);
+	}
+	if (pattern.error)
+		t->sql.error = pattern.error;
+	sql_expand(&t->sql, buf_cstr(&pattern), t->types, dialect);
+}

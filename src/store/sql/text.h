@@ -1,0 +1,81 @@
+/*
+ * text.h - the tables and statements of stores in SQL, as text.
+ *
+ * Statements are written once, for both databases:
+ *
+ *   ?N        a parameter, of a statement that runs for one row
+ *   @N        column N of the row that a statement runs for
+ *   #V        what to insert: VALUES(...), or SELECT * FROM the rows
+ *   #F, #J    where @N comes from: " FROM rows" or ",rows"; nothing in SQLite
+ *   [[a|b]]   a in SQLite, b in PostgreSQL
+ *   %I %B %T  the types of whole numbers, of bytes and of text
+ */
+#ifndef STORE_SQL_TEXT_H
+#define STORE_SQL_TEXT_H
+
+#include "base/buf.h"
+#include "store/sql/value.h"
+
+enum sql_statement {
+	Q_GET_SESSIONS,
+	Q_LOCK_SESSIONS, /* the same, and keep other writers away */
+	Q_GET_NAMES,
+	Q_NAMES_OF,
+	Q_FIND_OP,
+	Q_FIND_CREATION,
+	Q_IS_HIDDEN,
+	Q_HIDDEN,
+	Q_EVENTS,
+	Q_EVENTS_BACKWARDS,
+	Q_HEADS,
+	Q_FIND_TAG,
+	Q_PUT_EVENTS,
+	Q_PUT_SESSIONS,
+	Q_PUT_GROWN, /* of sessions that are there and have only grown */
+	Q_ADD,
+	Q_PUT_NAMES,
+	Q_PUT_HIDDEN,
+	Q_USE_BLOBS,
+	Q_PUT_BLOB,
+	Q_GET_BLOB,
+	Q_DROP_BLOBS,
+	Q_NEXT_BLOB,
+	Q_NEXT_SESSION,
+	Q_COUNT_SESSIONS,
+	Q_COUNT_NAMES,
+	Q_COUNT_HIDDEN,
+	Q_COUNT_BLOBS,
+	Q_CLEAR_SESSIONS,
+	Q_CLEAR_NAMES,
+	Q_CLEAR_HIDDEN,
+	Q_DRIVER,        /* from here on: what a driver has for itself */
+	Q_LIST = 1 << 16 /* and above: a list, by its shape */
+};
+
+#define SQL_PARAMETERS_MAX 80
+#define SQL_TEXT_MAX       KIB(64)
+
+/* Of a version's tables; what an open store must have. */
+#define SQL_SCHEMA_VERSION 1
+
+struct sql_text {
+	struct buf sql; /* as the database wants it */
+	/* One letter for each parameter: i number, b bytes, t text. */
+	char types[SQL_PARAMETERS_MAX + 1];
+	bool rows; /* it runs for rows: parameters are arrays */
+};
+
+void sql_text_init(struct sql_text *t);
+void sql_text_done(struct sql_text *t); /* also for CLEANUP */
+
+/* The text of a statement of ours; look at t->sql for errors. */
+void sql_text_make(struct sql_text *t, uint32_t key, enum sql_dialect dialect);
+
+/* Append `pattern`, written as above, in the words of the dialect. */
+void sql_expand(struct buf *b, const char *pattern, const char *types,
+		enum sql_dialect dialect);
+
+/* The statements that bring tables from version `from` to the next one. */
+void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect);
+
+#endif

@@ -1,0 +1,102 @@
+#!/bin/bash
+# A store in one SQLite file: what it keeps, who may read it, and files that
+# cannot be one.
+. "$(dirname "$0")/lib.sh"
+
+file=$dir/weft.db
+export WEFT_STORE=sqlite:$file
+
+weft new --key k >/dev/null
+weft append k hello >/dev/null
+same '["hello"]' "$(weft history k | jsonl '[m["parts"][0]["text"] for m in d]')"
+weft verify >/dev/null
+
+# For nobody else, also while it is open.
+(umask 022 && weft --store "sqlite:$dir/other.db" new >/dev/null)
+same 600 "$(stat -c %a "$dir/other.db")"
+printf '%s\n' '{"role":"user","content":"more"}' |
+	(weft append k --jsonl && stat -c %a "$file"*) >/dev/null
+same 600 "$(stat -c %a "$file")"
+
+# What people with nothing but SQLite can see.
+same 2 "$(sqlite3 "$file" "SELECT count(*) FROM events WHERE type=2")"
+same hello "$(sqlite3 "$file" \
+	"SELECT json_extract(bytes,'$.parts[0].text') FROM events WHERE seq=2")"
+
+# Not there.
+refused 3 not_found "*no store at $dir/none.db*" list --store "sqlite:$dir/none.db"
+[ ! -e "$dir/none.db" ] || fail "reading has made a file"
+refused 2 invalid '*sqlite:FILE*' list --store sqlite:
+refused 2 invalid "*$dir is not a file*" list --store "sqlite:$dir"
+
+# Not a database, and one of somebody else.
+head -c 10000 /dev/zero | tr '\0' t >"$dir/text"
+before=$(sha256sum <"$dir/text")
+refused 2 invalid "*$dir/text is not an SQLite database*" list --store "sqlite:$dir/text"
+refused 2 invalid "*$dir/text is not an SQLite database*" new --store "sqlite:$dir/text"
+same "$before" "$(sha256sum <"$dir/text")"
+sqlite3 "$dir/foreign.db" 'CREATE TABLE t(x); INSERT INTO t VALUES(1)'
+refused 2 invalid '*of another program*' list --store "sqlite:$dir/foreign.db"
+refused 2 invalid '*of another program*' new --store "sqlite:$dir/foreign.db"
+same 1 "$(sqlite3 "$dir/foreign.db" 'SELECT x FROM t')"
+
+# Of a newer version: nothing is changed.
+cp "$file" "$dir/newer.db"
+sqlite3 "$dir/newer.db" 'PRAGMA user_version=99'
+refused 7 io '*version 99, newer than this weft knows*' list --store "sqlite:$dir/newer.db"
+refused 7 io '*version 99, newer than this weft knows*' new --store "sqlite:$dir/newer.db"
+same 99 "$(sqlite3 "$dir/newer.db" 'PRAGMA user_version')"
+
+# For reading only.
+refused 7 read_only '*reading only*' append k x --store "$WEFT_STORE?read_only=1"
+
+# Locked by somebody who does not let go.
+mkfifo "$dir/hold"
+sqlite3 "$file" >/dev/null <"$dir/hold" &
+holder=$!
+exec 9>"$dir/hold"
+echo 'BEGIN IMMEDIATE; INSERT INTO blobs VALUES(zeroblob(32),0,0,0,zeroblob(0)); SELECT 1;' >&9
+sleep 0.3
+refused 5 busy '*locked by another process*' append k x --store "$WEFT_STORE?busy_ms=100"
+# Reading goes on.
+same 2 "$(weft history k | wc -l)"
+echo 'ROLLBACK;' >&9
+exec 9>&-
+wait "$holder"
+weft append k later >/dev/null
+
+# Full: refused, and what was there stays.
+mkdir "$dir/small"
+# shellcheck disable=SC2016
+unshare -rm bash -euc '
+	mount -t tmpfs -o size=1m tmpfs "$1/small"
+	export WEFT_STORE=sqlite:$1/small/full.db
+	"$WEFT" new --key k >/dev/null
+	"$WEFT" append k first >/dev/null
+	long=$(printf "%100000s" x)
+	status=0
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		"$WEFT" append k "$long" >/dev/null 2>"$1/err" || { status=$?; break; }
+	done
+	"$WEFT" history k >"$1/out"
+	"$WEFT" verify >/dev/null
+	echo "$status"
+' bash "$dir" >"$dir/status"
+same 5 "$(cat "$dir/status")"
+like 'weft: *no space left*' "$(cat "$dir/err")"
+like '*first*' "$(cat "$dir/out")"
+
+# Damage is found.
+weft verify >/dev/null
+sqlite3 "$file" "UPDATE events SET bytes=replace(bytes,'hello','jello') WHERE seq=2"
+status=0
+weft verify >"$dir/out" || status=$?
+same 6 "$status"
+like '*checksum*' "$(cat "$dir/out")"
+
+# What is derived can be derived again.
+sqlite3 "$file" "UPDATE events SET bytes=replace(bytes,'jello','hello') WHERE seq=2;
+	UPDATE sessions SET slug='wrong', head_seq=77; DELETE FROM names"
+weft reindex >/dev/null
+weft verify >/dev/null
+same '["", 4]' "$(weft --json show k | json '[d["slug"], d["head_seq"]]')"
