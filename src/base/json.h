@@ -43,8 +43,12 @@ void json_doc_cleanup(yyjson_doc **doc); /* for CLEANUP */
 yyjson_doc *json_parse_trusted(struct weft_str text, void *pool,
 			       size_t pool_bytes);
 
+/* What a string says; of anything else nothing.  (yyjson_get_len alone is also
+ * how many elements a container has.) */
 static inline struct weft_str json_str(yyjson_val *v)
 {
+	if (!yyjson_is_str(v))
+		return (struct weft_str){ NULL, 0 };
 	return (struct weft_str){ yyjson_get_str(v), yyjson_get_len(v) };
 }
 

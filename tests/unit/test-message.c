@@ -382,6 +382,9 @@ static void facts_of_an_edited_body_are_what_can_be_read(void **state)
 		"\"parts\":[7,null,{\"type\":[]}]",
 		"\"parts\":[{\"type\":\"text\",\"text\":1}]",
 		"\"usage\":{\"input_tokens\":\"many\"}",
+		/* As many elements as a name of a role has letters. */
+		"\"role\":[1,2,3,4],\"parts\":[1,2,3,4]",
+		"\"parts\":[{\"type\":\"text\",\"text\":[1,2,3,4]}]",
 	};
 	struct lab *lab = *state;
 	struct message_facts facts;
