@@ -109,6 +109,28 @@ static int32_t code_point(const char *p, size_t n)
 	}
 }
 
+/* White space as Unicode has it, separators among the controls, and the mark
+ * that some put in front of a text. */
+static bool is_white(int32_t c)
+{
+	return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) ||
+	       c == 0x85 || c == 0xa0 || c == 0x1680 ||
+	       (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
+	       c == 0x202f || c == 0x205f || c == 0x3000 || c == 0xfeff;
+}
+
+bool text_is_blank(struct weft_str s)
+{
+	while (s.len) {
+		size_t n = text_char_len(s);
+
+		if (n == 0 || !is_white(code_point(s.ptr, n)))
+			return false;
+		s = str_skip(s, n);
+	}
+	return true;
+}
+
 /* True if a reader sees a boundary between the two. */
 static bool is_break(int32_t before, int32_t after, int32_t *state)
 {

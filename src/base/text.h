@@ -13,6 +13,10 @@ bool text_is_utf8(struct weft_str s);
  */
 size_t text_char_len(struct weft_str s);
 
+/* True if there is nothing to be seen in `s`: white space alone, or nothing.
+ * What is not UTF-8 is something. */
+bool text_is_blank(struct weft_str s);
+
 /*
  * The longest beginning of `s` that has at most `max` characters as a reader
  * counts them (grapheme clusters), so that no character is cut in two.

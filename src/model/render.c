@@ -3,6 +3,7 @@
 #include "model/render.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "model/render_item.h"
 
 #define BLOCK_BYTES 64 /* around what was said */
@@ -105,7 +106,7 @@ int render_write(struct render *r, struct weft_str summary, struct buf *out,
 
 	if (code != WEFT_OK)
 		return code;
-	if (render_is_blank(summary))
+	if (text_is_blank(summary))
 		summary = STR("");
 	(void)render_cut(&t, system_tokens(&t, summary));
 	code = render_ids(&t, err);

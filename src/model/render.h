@@ -7,11 +7,11 @@
  * somebody's broken file), what is rendered can be sent.  The log stays as it
  * is: it is repaired here, on reading, in three steps.
  *
- *  1. Scan (render_scan.c).  The body of each message becomes a few items:
- *     text, thinking, call, result, image, opaque.  What this format cannot
- *     have (blank text, thinking without its signature, data bound to another
- *     provider, parts that are not what they should be) ends here.  An item
- *     points into the body it came from; nothing is copied.
+ *  1. Scan (render_scan.c, render_parts.c).  The body of each message becomes
+ *     a few items: text, thinking, call, result, image, opaque.  What this
+ *     format cannot have (blank text, thinking without its signature, data
+ *     bound to another provider, parts that are not what they should be) ends
+ *     here.  An item points into the body it came from; nothing is copied.
  *  2. Tidy (render_tidy.c).  A call is the assistant's and a result is the
  *     user's, whoever's message it stands in.  Items are gathered into groups
  *     of the two sides in turn; every call gets its one result, which follows

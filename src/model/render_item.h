@@ -8,6 +8,7 @@
 #ifndef MODEL_RENDER_ITEM_H
 #define MODEL_RENDER_ITEM_H
 
+#include "base/json.h"
 #include "model/render.h"
 
 enum item_kind {
@@ -49,10 +50,32 @@ struct render_said {
 	bool names_sender; /* set while tidying: the name goes in front */
 };
 
-/* Has nobody anything to see in it? */
-bool render_is_blank(struct weft_str text);
-
 uint64_t render_item_tokens(const struct render_item *item);
+
+/* ---- scan ---- */
+
+/* One message on its way. */
+struct render_scan {
+	struct render *render;
+	struct weft_str body; /* as it is stored */
+	struct weft_str text; /* the same in braces, in the scratch */
+	const yyjson_doc *doc;
+	struct render_said *said;
+	bool own_model; /* what its model signed may be sent */
+};
+
+/* False if there is nothing to be sent of this part. */
+bool render_scan_part(struct render_scan *s, yyjson_val *part,
+		      struct render_item *ret);
+
+/* Who said it. */
+void render_scan_sender(struct render_scan *s, yyjson_val *from);
+
+/* Data of the provider's that belongs to the message as a whole: how many
+ * items that may be, and those that it is. */
+size_t render_bound_count(const struct render_scan *s, yyjson_val *bound);
+size_t render_scan_bound(struct render_scan *s, yyjson_val *bound,
+			 struct render_item *items);
 
 /* ---- tidy ---- */
 

@@ -146,6 +146,7 @@ static const char *const bounds[] = {
 	",\"bound\":{\"provider\":\"anthropic\",\"data\":{\"type\":"
 	"\"document\"}}",
 	",\"bound\":{\"provider\":7}",
+	",\"bound\":{\"provider\":[1,2,3,4,5,6],\"data\":{}}",
 	",\"bound\":[]",
 };
 
@@ -162,6 +163,7 @@ static const char *const models[] = {
 	",\"model\":{\"provider\":\"anthropic\",\"name\":\"m\"}",
 	",\"model\":{\"provider\":\"openai\"}",
 	",\"model\":{\"provider\":\"\"}",
+	",\"model\":{\"provider\":[1,2,3,4,5,6,7,8,9]}",
 	",\"model\":7",
 };
 
@@ -326,7 +328,11 @@ static void add_message(struct maker *m)
 
 	m->role = PICK(m->dice, roles);
 	m->silent = false;
-	buf_printf(m->b, "\"role\":\"%s\",\"parts\":[", m->role);
+	/* As many elements as a name of a role has letters. */
+	if (m->role[0] == '?' && one_in(m->dice, 2))
+		buf_add_lit(m->b, "\"role\":[1,2,3,4],\"parts\":[");
+	else
+		buf_printf(m->b, "\"role\":\"%s\",\"parts\":[", m->role);
 	for (size_t i = 0; i < n; i++) {
 		buf_add_str(m->b, i ? STR(",") : STR(""));
 		add_part(m);

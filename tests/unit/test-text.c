@@ -136,6 +136,30 @@ static void a_cut_sequence_at_the_end_is_bad_at_any_length(void **state)
 	}
 }
 
+static void white_space_alone_is_blank(void **state)
+{
+	static const char *const blank[] = {
+		"",
+		" \t\n\v\f\r",
+		"\x1c\x1d\x1e\x1f",
+		"\xc2\x85\xc2\xa0\xe1\x9a\x80",
+		"\xe2\x80\x80\xe2\x80\x8a\xe2\x80\xa8\xe2\x80\xa9",
+		"\xe2\x80\xaf\xe2\x81\x9f\xe3\x80\x80\xef\xbb\xbf",
+	};
+	static const char *const seen[] = {
+		"x",        "  x",           "\x01",
+		"\x7f",     " \xe2\x80\x8b", /* joins, and takes no room: not a space */
+		"\xe2\x80", "\xff",          "\xc2",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(blank); i++)
+		assert_true(text_is_blank(str_of(blank[i])));
+	for (size_t i = 0; i < ARRAY_LEN(seen); i++)
+		assert_false(text_is_blank(str_of(seen[i])));
+	assert_false(text_is_blank(STR("\0")));
+}
+
 static void expect_cut(const char *text, size_t max, const char *expected)
 {
 	struct weft_str s = text_cut(str_of(text), max);
@@ -360,6 +384,7 @@ int main(void)
 		cmocka_unit_test(a_bad_byte_is_found_at_any_place),
 		cmocka_unit_test(
 			a_cut_sequence_at_the_end_is_bad_at_any_length),
+		cmocka_unit_test(white_space_alone_is_blank),
 		cmocka_unit_test(ascii_is_cut_by_bytes),
 		cmocka_unit_test(a_line_end_of_two_bytes_is_one_character),
 		cmocka_unit_test(characters_are_what_readers_count),
