@@ -110,6 +110,7 @@ struct session_rec {
 	struct weft_id parent, forked_from, root, previous;
 	uint64_t fork_seq;
 	struct weft_str key;
+	uint64_t aliased;   /* it has, or has had, names besides its key */
 	struct weft_str op; /* operation id of its creation */
 	struct weft_str parent_tool_use_id;
 	struct weft_str agent, slug, project_dir;

@@ -104,6 +104,11 @@ static int encode_aliases(struct call *c, const struct session_rec *rec)
 	size_t n;
 	int r;
 
+	/* Most have none, and a list is of many. */
+	if (!rec->aliased) {
+		buf_add_lit(&c->out, "[]");
+		return WEFT_OK;
+	}
 	r = c->store->ops->get_names_of(c->store, &rec->id, &c->arena, &names,
 					&n, c->err);
 	if (r != WEFT_OK)

@@ -71,6 +71,8 @@ static void add_name_op(const struct derivation *d, const struct name_rec *name)
 {
 	struct store_op *op = op_list_add(d->out, OP_NAME, &d->e->session);
 
+	if (name->kind == NAME_ALIAS && !id_is_zero(&name->session))
+		d->rec->aliased = 1;
 	if (op)
 		op->u.name = keep(d->out, name, sizeof(*name));
 }

@@ -17,6 +17,7 @@ const struct record_field record_fields[] = {
 	FIELD("previous", ID, previous),
 	FIELD("fork_seq", U64, fork_seq),
 	FIELD("key", STR, key),
+	FIELD("aliased", U64, aliased),
 	FIELD("op", STR, op),
 	FIELD("parent_tool_use_id", STR, parent_tool_use_id),
 	FIELD("agent", STR, agent),

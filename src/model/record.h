@@ -10,6 +10,8 @@
 #include "base/arena.h"
 #include "weft/store.h"
 
+struct buf;
+
 enum field_kind {
 	FIELD_ID,   /* struct weft_id */
 	FIELD_U64,  /* uint64_t */
@@ -56,6 +58,15 @@ struct record_own {
 int record_own_update(struct record_own *own, const struct session_rec *from,
 		      struct weft_error *err);
 void record_own_done(struct record_own *own);
+
+/*
+ * A record as bytes, for a store that keeps it in one piece: the fields in the
+ * order of the table, without their names.  So bytes are of use only together
+ * with the table that they were made by.  Unpacked text points into them; false
+ * if they are not a record.
+ */
+void record_pack(const struct session_rec *rec, struct buf *out);
+bool record_unpack(struct weft_str bytes, struct session_rec *ret);
 
 void totals_add(struct totals *to, const struct totals *more);
 

@@ -12,6 +12,10 @@ static void names_come_and_go(void **state)
 
 	event(lab, EVENT_SESSION, "\"kind\":\"primary\",\"key\":\"k\"");
 	assert_int_equal(named(lab, 0)->ver, 1);
+	assert_false(lab->rec.aliased);
+	body_name(&lab->b, &name, true);
+	event_of_buf(lab, EVENT_NAME);
+	assert_false(lab->rec.aliased);
 	body_name(&lab->b, &name, false);
 	event_of_buf(lab, EVENT_NAME);
 	assert_int_equal(lab->ops.n, 1);
@@ -20,9 +24,12 @@ static void names_come_and_go(void **state)
 	assert_int_equal(named(lab, 0)->kind, NAME_ALIAS);
 	assert_memory_equal(&named(lab, 0)->session, &lab->session, 16);
 	expect_str(lab->rec.key, "k");
+	assert_true(lab->rec.aliased);
 
+	/* From its own events alone nobody can tell who has it later. */
 	body_name(&lab->b, &name, true);
 	event_of_buf(lab, EVENT_NAME);
+	assert_true(lab->rec.aliased);
 	assert_true(id_is_zero(&named(lab, 0)->session));
 	expect_str(lab->rec.key, "k");
 

@@ -1,6 +1,7 @@
 /* test-record.c - the table of fields, copies, comparison, owned records. */
 #include "model.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "model/record.h"
 
@@ -241,6 +242,78 @@ static void totals_stop_at_what_a_store_can_hold(void **state)
 	assert_int_equal(t.unpriced, INT64_MAX);
 }
 
+static void check_packed(const struct session_rec *rec)
+{
+	CLEANUP(buf_done) struct buf b;
+	struct session_rec back;
+
+	memset(&back, 0xee, sizeof(back));
+	buf_init(&b, 0);
+	record_pack(rec, &b);
+	assert_int_equal(buf_error(&b, NULL), WEFT_OK);
+	assert_true(record_unpack(buf_str(&b), &back));
+	assert_true(record_eq(&back, rec));
+}
+
+static void a_packed_record_comes_back(void **state)
+{
+	struct session_rec rec = { .kind = 0 };
+	char text[100][16];
+
+	(void)state;
+	check_packed(&rec);
+	fill(&rec, text);
+	check_packed(&rec);
+	rec.head_seq = UINT64_MAX;
+	rec.content_seq = 127;
+	rec.window_seq = 128;
+	rec.created_at = INT64_MIN;
+	rec.slug = STR("a\0b");
+	check_packed(&rec);
+}
+
+/* In memory of just its size, so that a read behind it is seen. */
+static bool unpacks(struct weft_str bytes)
+{
+	char *copy = mem_alloc(bytes.len + 1);
+	struct session_rec rec;
+	bool good;
+
+	assert_non_null(copy);
+	memcpy(copy + 1, bytes.ptr, bytes.len);
+	good = record_unpack((struct weft_str){ copy + 1, bytes.len }, &rec);
+	mem_free(copy);
+	return good;
+}
+
+static void bytes_that_are_no_record_are_refused(void **state)
+{
+	CLEANUP(buf_done) struct buf b;
+	struct session_rec rec;
+	char text[100][16];
+
+	(void)state;
+	buf_init(&b, 0);
+	fill(&rec, text);
+	record_pack(&rec, &b);
+	assert_true(unpacks(buf_str(&b)));
+	for (size_t n = 0; n < b.len; n++)
+		assert_false(unpacks((struct weft_str){ b.ptr, n }));
+	/* The first field is an id, of 16 bytes or none. */
+	for (int n = 0; n < 256; n++) {
+		b.ptr[0] = (char)n;
+		assert_int_equal(unpacks(buf_str(&b)), n == 16);
+	}
+	b.ptr[0] = 16;
+	buf_add_c(&b, '\0');
+	assert_false(unpacks(buf_str(&b)));
+	/* A number without an end, and a text that is longer than all. */
+	buf_reset(&b);
+	for (int i = 0; i < 2000; i++)
+		buf_add_c(&b, (char)0xff);
+	assert_false(unpacks(buf_str(&b)));
+}
+
 static void kinds_have_names(void **state)
 {
 	uint64_t kind = 0;
@@ -274,6 +347,8 @@ int main(void)
 		cmocka_unit_test(
 			without_memory_an_owned_record_stays_as_it_was),
 		cmocka_unit_test(totals_stop_at_what_a_store_can_hold),
+		cmocka_unit_test(a_packed_record_comes_back),
+		cmocka_unit_test(bytes_that_are_no_record_are_refused),
 		cmocka_unit_test(kinds_have_names),
 	};
 

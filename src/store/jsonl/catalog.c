@@ -125,14 +125,12 @@ int decode_id(struct sqlite3_stmt *stmt, int column, struct weft_id *ret,
 int decode_record(struct sqlite3_stmt *stmt, struct session_rec *ret,
 		  struct weft_error *err)
 {
-	for (size_t i = 0; i < record_n_fields; i++) {
-		struct sql_value v;
+	struct sql_value v;
 
-		if (!sqlite_column(stmt, (int)i, &v))
-			return fail_no_memory(err);
-		if (!sql_to_field(ret, &record_fields[i], &v))
-			return fail_damaged(err, "a column of another type");
-	}
+	if (!sqlite_column(stmt, 0, &v))
+		return fail_no_memory(err);
+	if (v.kind != SQL_BYTES || !record_unpack(v.s, ret))
+		return fail_damaged(err, "a record that makes no sense");
 	return WEFT_OK;
 }
 
@@ -484,6 +482,7 @@ int catalog_open(struct fs *fs, const char *path, unsigned flags,
 	c->fs = fs;
 	c->flags = flags;
 	arena_init(&c->scratch, 0);
+	buf_init(&c->packed, 0);
 	if (!(flags & CATALOG_IN_MEMORY)) {
 		c->path = mem_copy(str_of(path));
 		r = c->path ? vfs_open(fs, &c->vfs, err) : fail_no_memory(err);
@@ -514,6 +513,7 @@ void catalog_close(struct catalog *c)
 	vfs_close(c->vfs);
 	file_close(c->file);
 	arena_done(&c->scratch);
+	buf_done(&c->packed);
 	mem_free(c->path);
 	mem_free(c);
 }

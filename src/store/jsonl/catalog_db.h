@@ -7,9 +7,10 @@
 
 #include <pthread.h>
 
+#include "base/buf.h"
+#include "model/record.h"
 #include "store/jsonl/catalog.h"
 
-struct buf;
 struct sqlite3;
 struct sqlite3_stmt;
 struct sums;
@@ -74,8 +75,9 @@ struct catalog {
 	struct conn conns[2];
 	struct conn *reads;
 	struct conn *writes;  /* NULL: read only; in memory the same as reads */
-	bool in_transaction;  /* under writes->lock, as are the next two */
-	struct arena scratch; /* of one put */
+	bool in_transaction;  /* under writes->lock, as are the next three */
+	struct arena scratch; /* of one put, as is the next */
+	struct buf packed;
 };
 
 /* The lock of a connection for the rest of the block:
@@ -102,6 +104,10 @@ int catalog_fail(struct sqlite3 *db, int rc, struct weft_error *err);
 
 int fail_damaged(struct weft_error *err, const char *what);
 
+/* The fields of a record that are columns too, the id first. */
+extern const struct record_field catalog_columns[];
+extern const size_t catalog_n_columns;
+
 /* Append the schema, a statement. */
 #define SQL_BYTES_MAX KIB(64)
 void sql_add_schema(struct buf *b);
@@ -109,7 +115,7 @@ void sql_add(struct buf *b, enum catalog_sql which);
 /* The version of a schema: never 0, which is that of an empty file. */
 int sql_version(const struct buf *schema);
 
-/* The record in the first columns of the row.  Its text is SQLite's, valid
+/* The record in the first column of the row.  Its text is SQLite's, valid
  * until the next step. */
 int decode_record(struct sqlite3_stmt *stmt, struct session_rec *ret,
 		  struct weft_error *err);

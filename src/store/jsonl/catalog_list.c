@@ -39,6 +39,7 @@ static int list_stmt(struct conn *k, uint32_t shape, struct sqlite3_stmt **ret,
 		(void)sqlite3_finalize(l->stmt);
 		*l = (struct list_statement){ .shape = shape };
 		buf_init(&sql, SQL_BYTES_MAX);
+		buf_add_lit(&sql, "SELECT rec");
 		list_add_sql(&sql, shape, SQL_SQLITE);
 		if (buf_error(&sql, NULL) != WEFT_OK)
 			return buf_error(&sql, err);

@@ -94,7 +94,6 @@ int catalog_get(struct catalog *c, const struct weft_id *id, struct arena *a,
 {
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
-	const int n = (int)record_n_fields;
 	struct catalog_row row;
 	int r = conn_stmt(k, SQL_GET, &stmt, err);
 
@@ -109,10 +108,10 @@ int catalog_get(struct catalog *c, const struct weft_id *id, struct arena *a,
 	r = decode_record(stmt, &row.rec, err);
 	if (r < 0)
 		return r;
-	row.lsn = column_u64(stmt, n);
-	row.gen = column_u64(stmt, n + 1);
-	row.end = column_u64(stmt, n + 2);
-	row.irregular = column_u64(stmt, n + 3);
+	row.lsn = column_u64(stmt, 1);
+	row.gen = column_u64(stmt, 2);
+	row.end = column_u64(stmt, 3);
+	row.irregular = column_u64(stmt, 4);
 	r = record_copy(&row.rec, &row.rec, a, err);
 	if (r < 0)
 		return r;

@@ -1,9 +1,12 @@
 /*
  * catalog_sql.c - the catalogue's schema and its statements, as text.
  *
- * The schema is made from the table of record fields.  Its version is a
- * checksum of its text: a catalogue that was made from any other text is made
- * again from the session files.
+ * A session's record is kept in one piece, since its columns were what reading
+ * a row cost most; beside it are those fields again that rows are found by.
+ *
+ * The schema names all fields of the record, and its version is a checksum of
+ * its text: a catalogue that was made from any other text is made again from
+ * the session files.
  */
 #include <assert.h>
 #include <limits.h>
@@ -15,6 +18,27 @@
 #include "store/sql/columns.h"
 
 /* ---- the schema ---- */
+
+#define COLUMN(name, kind)                                              \
+	{                                                               \
+#name, FIELD_##kind, offsetof(struct session_rec, name) \
+	}
+const struct record_field catalog_columns[] = {
+	COLUMN(id, ID),
+	COLUMN(kind, U64),
+	COLUMN(parent, ID),
+	COLUMN(op, STR),
+	COLUMN(slug, STR),
+	COLUMN(project_dir, STR),
+	COLUMN(agent, STR),
+	COLUMN(channel, STR),
+	COLUMN(user, STR),
+	COLUMN(created_at, TIME),
+	COLUMN(last_interaction_at, TIME),
+	COLUMN(deleted_at, TIME),
+	COLUMN(purged_at, TIME),
+};
+const size_t catalog_n_columns = ARRAY_LEN(catalog_columns);
 
 static const char rest_of_schema[] = SQL_SESSION_INDEXES
 	"CREATE TABLE names(name TEXT PRIMARY KEY NOT NULL,session BLOB NOT "
@@ -34,11 +58,18 @@ static const char rest_of_schema[] = SQL_SESSION_INDEXES
 
 void sql_add_schema(struct buf *b)
 {
-	buf_add_lit(b, "CREATE TABLE sessions(row INTEGER PRIMARY KEY,");
-	sql_add_column_types(b, SQL_SQLITE);
+	buf_add_lit(b, "CREATE TABLE sessions(row INTEGER PRIMARY KEY");
+	for (size_t i = 0; i < catalog_n_columns; i++)
+		buf_printf(b, ",%s %s", catalog_columns[i].name,
+			   sql_type_of(&catalog_columns[i], SQL_SQLITE));
 	buf_add_lit(b, ",lsn INTEGER NOT NULL,gen INTEGER NOT NULL,"
 		       "\"end\" INTEGER NOT NULL,irregular INTEGER NOT NULL,"
-		       "tag INTEGER NOT NULL,fold BLOB NOT NULL) STRICT;");
+		       "tag INTEGER NOT NULL,fold BLOB NOT NULL,"
+		       "rec BLOB NOT NULL /*");
+	for (size_t i = 0; i < record_n_fields; i++)
+		buf_printf(b, " %s:%d", record_fields[i].name,
+			   record_fields[i].kind);
+	buf_add_lit(b, " */) STRICT;");
 	buf_add_lit(b, rest_of_schema);
 }
 
@@ -87,24 +118,27 @@ static const char *const fixed_sql[SQL_STATEMENTS] = {
 };
 static_assert(KIND_BOOK == 3, "as in SQL_COUNT");
 
-/* Parameters of both: the record's fields, then these. */
-#define LSN_PARAMETER (record_n_fields + 1)
-#define ROW_COLUMNS   "lsn,gen,\"end\",irregular"
+/* Parameters of both: the columns, then these. */
+#define LSN_PARAMETER  (catalog_n_columns + 1)
+#define FOLD_PARAMETER (LSN_PARAMETER + 5)
+#define ROW_COLUMNS    "lsn,gen,\"end\",irregular"
 
 static void add_put(struct buf *b)
 {
 	buf_add_lit(b, "INSERT INTO sessions(");
-	sql_add_columns(b);
-	buf_add_lit(b, "," ROW_COLUMNS ",tag,fold) VALUES(");
-	for (size_t i = 1; i <= record_n_fields + 6; i++)
+	for (size_t i = 0; i < catalog_n_columns; i++)
+		buf_printf(b, "%s,", catalog_columns[i].name);
+	buf_add_lit(b, ROW_COLUMNS ",tag,fold,rec) VALUES(");
+	for (size_t i = 1; i <= FOLD_PARAMETER + 1; i++)
 		buf_printf(b, "%s?%zu", i > 1 ? "," : "", i);
 	buf_add_lit(b, ") ON CONFLICT(id) DO UPDATE SET ");
-	for (size_t i = 1; i < record_n_fields; i++)
-		buf_printf(b, "\"%s\"=excluded.\"%s\",", record_fields[i].name,
-			   record_fields[i].name);
+	for (size_t i = 1; i < catalog_n_columns; i++)
+		buf_printf(b, "%s=excluded.%s,", catalog_columns[i].name,
+			   catalog_columns[i].name);
 	buf_add_lit(b, "lsn=excluded.lsn,gen=excluded.gen,"
 		       "\"end\"=excluded.\"end\",irregular=excluded.irregular,"
-		       "fold=excluded.fold WHERE excluded.lsn>lsn");
+		       "fold=excluded.fold,rec=excluded.rec"
+		       " WHERE excluded.lsn>lsn");
 }
 
 /*
@@ -115,20 +149,21 @@ static void add_put(struct buf *b)
 static void add_put_grown(struct buf *b)
 {
 	buf_add_lit(b, "UPDATE sessions SET ");
-	for (size_t i = 0; i < record_n_fields; i++) {
-		if (!sql_is_steady(&record_fields[i]))
-			buf_printf(b, "\"%s\"=?%zu,", record_fields[i].name,
+	for (size_t i = 0; i < catalog_n_columns; i++) {
+		if (!sql_is_steady(&catalog_columns[i]))
+			buf_printf(b, "%s=?%zu,", catalog_columns[i].name,
 				   i + 1);
 	}
 	buf_printf(b,
-		   "lsn=?%zu,gen=?%zu,\"end\"=?%zu,irregular=?%zu,fold=?%zu"
-		   " WHERE lsn<?%zu",
+		   "lsn=?%zu,gen=?%zu,\"end\"=?%zu,irregular=?%zu,fold=?%zu,"
+		   "rec=?%zu WHERE lsn<?%zu",
 		   LSN_PARAMETER, LSN_PARAMETER + 1, LSN_PARAMETER + 2,
-		   LSN_PARAMETER + 3, LSN_PARAMETER + 5, LSN_PARAMETER);
-	for (size_t i = 0; i < record_n_fields; i++) {
-		if (sql_is_steady(&record_fields[i]))
-			buf_printf(b, " AND \"%s\" IS ?%zu",
-				   record_fields[i].name, i + 1);
+		   LSN_PARAMETER + 3, FOLD_PARAMETER, FOLD_PARAMETER + 1,
+		   LSN_PARAMETER);
+	for (size_t i = 0; i < catalog_n_columns; i++) {
+		if (sql_is_steady(&catalog_columns[i]))
+			buf_printf(b, " AND %s IS ?%zu",
+				   catalog_columns[i].name, i + 1);
 	}
 }
 
@@ -139,9 +174,8 @@ void sql_add(struct buf *b, enum catalog_sql which)
 	} else if (which == SQL_PUT_GROWN) {
 		add_put_grown(b);
 	} else if (which == SQL_GET) {
-		buf_add_lit(b, "SELECT ");
-		sql_add_columns(b);
-		buf_add_lit(b, "," ROW_COLUMNS " FROM sessions WHERE id=?1");
+		buf_add_lit(b, "SELECT rec," ROW_COLUMNS " FROM sessions"
+			       " WHERE id=?1");
 	} else {
 		buf_add_str(b, str_of(fixed_sql[which]));
 	}

@@ -98,15 +98,23 @@ static int bind_str(struct sqlite3_stmt *stmt, int i, struct weft_str s)
 				   SQLITE_STATIC, SQLITE_UTF8);
 }
 
+static int bind_bytes(struct sqlite3_stmt *stmt, int i, struct weft_str s)
+{
+	return sqlite3_bind_blob64(stmt, i, s.len ? s.ptr : "", s.len,
+				   SQLITE_STATIC);
+}
+
 static int bind_row(struct sqlite3_stmt *stmt, const struct catalog_row *row,
-		    struct weft_str fold)
+		    struct weft_str fold, struct weft_str packed)
 {
 	int i = 0;
+	int rc;
 
-	for (size_t f = 0; f < record_n_fields; f++) {
-		struct sql_value v = sql_of_field(&row->rec, &record_fields[f]);
-		int rc = sqlite_bind(stmt, ++i, &v);
+	for (size_t f = 0; f < catalog_n_columns; f++) {
+		struct sql_value v =
+			sql_of_field(&row->rec, &catalog_columns[f]);
 
+		rc = sqlite_bind(stmt, ++i, &v);
 		if (rc != SQLITE_OK)
 			return rc;
 	}
@@ -115,8 +123,8 @@ static int bind_row(struct sqlite3_stmt *stmt, const struct catalog_row *row,
 	bind_u64(stmt, ++i, row->end);
 	bind_u64(stmt, ++i, row->irregular);
 	bind_u64(stmt, ++i, id_session_tag(&row->rec.id));
-	return sqlite3_bind_blob64(stmt, ++i, fold.len ? fold.ptr : "",
-				   fold.len, SQLITE_STATIC);
+	rc = bind_bytes(stmt, ++i, fold);
+	return rc == SQLITE_OK ? bind_bytes(stmt, ++i, packed) : rc;
 }
 
 /* Returns how many rows it has changed. */
@@ -130,7 +138,7 @@ static int put_with(struct catalog *c, enum catalog_sql which,
 
 	if (r < 0)
 		return r;
-	rc = bind_row(stmt, row, fold);
+	rc = bind_row(stmt, row, fold, buf_str(&c->packed));
 	if (rc != SQLITE_OK)
 		return catalog_fail(c->writes->db, rc, err);
 	r = step_done(c, stmt, err);
@@ -146,6 +154,11 @@ int catalog_put(struct catalog *c, const struct catalog_row *row,
 	assert(c->in_transaction);
 	arena_reset(&c->scratch);
 	r = match_text(&row->rec, &c->scratch, &fold, err);
+	if (r < 0)
+		return r;
+	buf_reset(&c->packed);
+	record_pack(&row->rec, &c->packed);
+	r = buf_error(&c->packed, err);
 	if (r < 0)
 		return r;
 	r = put_with(c, SQL_PUT_GROWN, row, fold, err);

@@ -60,6 +60,7 @@ static void js_free(struct jsonl *js)
 	live_drop_all(js);
 	table_done(&js->sessions);
 	table_done(&js->names);
+	table_done(&js->names_of);
 	catalog_close(js->catalog);
 	file_close(js->sync_file);
 	watch_close(js->watch);

@@ -83,6 +83,7 @@ struct live {
  * creation. */
 struct live_name {
 	struct table_node node;
+	struct table_node of_session;
 	struct weft_str name; /* owned */
 	struct weft_id session;
 	uint64_t ver, kind, lsn;
@@ -130,6 +131,7 @@ struct jsonl {
 
 	struct table sessions;        /* M */
 	struct table names;           /* M */
+	struct table names_of;        /* M: the same by session */
 	struct live *newest, *oldest; /* M */
 	size_t files_max; /* half of the descriptors of this process */
 	size_t n_files;   /* M: open session files */
@@ -229,14 +231,21 @@ struct live_file *live_file_ref(struct live_file *f);
 void live_file_unref(struct live_file *f);
 void live_file_cleanup(struct live_file **f); /* for CLEANUP */
 
-/* Names of the overlay. */
+/* ---- live_name.c: names of the overlay ---- */
+
 struct live_name *name_find(struct jsonl *js, struct weft_str name);
+/* The first that this session holds, and the one after `n`.  Need M. */
+struct live_name *name_first_of(struct jsonl *js, const struct weft_id *id);
+struct live_name *name_next_of(const struct live_name *n);
 int name_set(struct jsonl *js, const struct name_rec *name, uint64_t lsn,
 	     struct weft_error *err);
 int name_set_op(struct jsonl *js, struct weft_str op,
 		const struct weft_id *session, uint64_t lsn,
 		struct weft_error *err);
 struct live_name *name_find_op(struct jsonl *js, struct weft_str op);
+void names_drop_all(struct jsonl *js); /* needs W+M */
+/* Those that the catalogue has, being from before `ckpt`.  Needs W+M. */
+void names_prune(struct jsonl *js, uint64_t ckpt);
 
 /* ---- fold.c: a file from its first line to its last ---- */
 

@@ -1,4 +1,4 @@
-/* live.c - sessions in memory: records, open files, the overlay's names. */
+/* live.c - sessions in memory: records and open files. */
 #include <assert.h>
 #include <errno.h>
 
@@ -558,42 +558,17 @@ uint64_t live_evict(struct jsonl *js, uint64_t idle_ms)
 	return dropped;
 }
 
-static void drop_name(void *ctx, struct table_node *node)
-{
-	struct live_name *n = TABLE_ENTRY(node, struct live_name, node);
-	struct jsonl *js = ctx;
-
-	table_remove(&js->names, node);
-	mem_free(n);
-}
-
 void live_drop_all(struct jsonl *js)
 {
 	lock(js);
 	while (js->oldest)
 		remove_live(js, js->oldest);
-	table_each(&js->names, drop_name, js);
+	names_drop_all(js);
 	unlock(js);
-}
-
-struct pruning {
-	struct jsonl *js;
-	uint64_t ckpt;
-};
-
-static void prune_name(void *ctx, struct table_node *node)
-{
-	struct live_name *n = TABLE_ENTRY(node, struct live_name, node);
-	struct pruning *p = ctx;
-
-	if ((n->lsn & ~UINT64_C(1)) <= p->ckpt)
-		drop_name(p->js, node);
 }
 
 void live_prune(struct jsonl *js, uint64_t ckpt)
 {
-	struct pruning p = { js, ckpt };
-
 	lock(js);
 	for (struct live *l = js->oldest; l; l = l->newer) {
 		/* An odd position is that of a file read again. */
@@ -607,97 +582,7 @@ void live_prune(struct jsonl *js, uint64_t ckpt)
 		l->hides = NULL;
 		l->n_hides = 0;
 	}
-	table_each(&js->names, prune_name, &p);
+	names_prune(js, ckpt);
 	js->drops++;
 	unlock(js);
-}
-
-/* ---- names ---- */
-
-static struct live_name *find_name(struct jsonl *js, struct weft_str name,
-				   uint64_t kind)
-{
-	uint64_t hash = hash_bytes(name.ptr, name.len) + (kind == 0);
-	struct table_node *node = table_first(&js->names, hash);
-
-	for (; node; node = table_next(node)) {
-		struct live_name *n = TABLE_ENTRY(node, struct live_name, node);
-
-		if (str_eq(n->name, name) && (n->kind == 0) == (kind == 0))
-			return n;
-	}
-	return NULL;
-}
-
-struct live_name *name_find(struct jsonl *js, struct weft_str name)
-{
-	return find_name(js, name, NAME_KEY);
-}
-
-struct live_name *name_find_op(struct jsonl *js, struct weft_str op)
-{
-	return find_name(js, op, 0);
-}
-
-static int add_name(struct jsonl *js, const struct live_name *from,
-		    struct weft_error *err)
-{
-	struct live_name *n = find_name(js, from->name, from->kind);
-	char *text;
-
-	if (n) {
-		if (from->ver > n->ver) {
-			n->session = from->session;
-			n->ver = from->ver;
-			n->kind = from->kind;
-			n->lsn = from->lsn;
-		}
-		return WEFT_OK;
-	}
-	n = mem_alloc(sizeof(*n) + from->name.len);
-	if (!n)
-		return fail_no_memory(err);
-	*n = *from;
-	text = (char *)(n + 1);
-	memcpy(text, from->name.ptr, from->name.len);
-	n->name.ptr = text;
-	if (table_add(&js->names, &n->node,
-		      hash_bytes(text, n->name.len) + (n->kind == 0)) < 0) {
-		mem_free(n);
-		return fail_no_memory(err);
-	}
-	return WEFT_OK;
-}
-
-int name_set(struct jsonl *js, const struct name_rec *name, uint64_t lsn,
-	     struct weft_error *err)
-{
-	struct live_name n = {
-		.name = name->name,
-		.session = name->session,
-		.ver = name->ver,
-		.kind = name->kind ? name->kind : NAME_ALIAS,
-		.lsn = lsn,
-	};
-	int r;
-
-	lock(js);
-	r = add_name(js, &n, err);
-	unlock(js);
-	return r;
-}
-
-int name_set_op(struct jsonl *js, struct weft_str op,
-		const struct weft_id *session, uint64_t lsn,
-		struct weft_error *err)
-{
-	struct live_name n = {
-		.name = op, .session = *session, .ver = 1, .lsn = lsn
-	};
-	int r;
-
-	lock(js);
-	r = add_name(js, &n, err);
-	unlock(js);
-	return r;
 }

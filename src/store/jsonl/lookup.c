@@ -53,7 +53,6 @@ int lookup_name(struct jsonl *js, struct weft_str name, struct arena *a,
 
 struct gathering {
 	struct arena *a;
-	const struct weft_id *session;
 	struct name_rec *v;
 	size_t n, room;
 	bool failed;
@@ -80,16 +79,6 @@ static void gather(struct gathering *g, const struct name_rec *name)
 	g->n++;
 }
 
-static void gather_live(void *ctx, struct table_node *node)
-{
-	struct live_name *n = TABLE_ENTRY(node, struct live_name, node);
-	struct gathering *g = ctx;
-
-	if (n->kind && id_eq(&n->session, g->session))
-		gather(g, &(struct name_rec){ n->name, n->session, n->ver,
-					      n->kind });
-}
-
 static int by_kind(const void *x, const void *y)
 {
 	return match_name_order(x, y);
@@ -99,7 +88,7 @@ int lookup_names_of(struct jsonl *js, const struct weft_id *id, struct arena *a,
 		    struct name_rec **ret, size_t *ret_n,
 		    struct weft_error *err)
 {
-	struct gathering g = { .a = a, .session = id };
+	struct gathering g = { .a = a };
 	struct catalog_name *rows;
 	size_t n_rows;
 	int r;
@@ -114,7 +103,10 @@ int lookup_names_of(struct jsonl *js, const struct weft_id *id, struct arena *a,
 		if (!name_find(js, rows[i].name.name))
 			gather(&g, &rows[i].name);
 	}
-	table_each(&js->names, gather_live, &g);
+	for (struct live_name *n = name_first_of(js, id); n;
+	     n = name_next_of(n))
+		gather(&g, &(struct name_rec){ n->name, n->session, n->ver,
+					       n->kind });
 	unlock(js);
 	if (g.failed)
 		return arena_error(a, err);

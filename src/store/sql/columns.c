@@ -14,8 +14,7 @@ void sql_add_columns(struct buf *b)
 			   record_fields[i].name);
 }
 
-static const char *type_of(const struct record_field *f,
-			   enum sql_dialect dialect)
+const char *sql_type_of(const struct record_field *f, enum sql_dialect dialect)
 {
 	bool is_sqlite = dialect == SQL_SQLITE;
 
@@ -39,7 +38,7 @@ void sql_add_column_types(struct buf *b, enum sql_dialect dialect)
 	for (size_t i = 0; i < record_n_fields; i++)
 		buf_printf(b, "%s\"%s\" %s", i > 0 ? "," : "",
 			   record_fields[i].name,
-			   type_of(&record_fields[i], dialect));
+			   sql_type_of(&record_fields[i], dialect));
 }
 
 bool sql_is_steady(const struct record_field *f)

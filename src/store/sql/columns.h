@@ -12,8 +12,9 @@
 /* The names of the columns, quoted, in the order of record_fields. */
 void sql_add_columns(struct buf *b);
 
-/* The same with their types, as in CREATE TABLE. */
+/* The same with their types, as in CREATE TABLE; and one of these. */
 void sql_add_column_types(struct buf *b, enum sql_dialect dialect);
+const char *sql_type_of(const struct record_field *f, enum sql_dialect dialect);
 
 /*
  * Columns that are in an index, or decide whether a session is in one, and

@@ -132,8 +132,6 @@ void list_add_sql(struct buf *b, uint32_t shape, enum sql_dialect dialect)
 		shape & SHAPE_CREATION ? "created_at" : "last_interaction_at";
 	const char *direction = shape & SHAPE_BACKWARDS ? "" : " DESC";
 
-	buf_add_lit(b, "SELECT ");
-	sql_add_columns(b);
 	buf_add_lit(b, " FROM sessions");
 	if (dialect == SQL_SQLITE)
 		buf_printf(b, " INDEXED BY %s", index_of(shape));

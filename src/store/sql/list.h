@@ -3,8 +3,8 @@
  * who keeps session records in a table.
  *
  * Which filters a query has is its shape; one statement serves all queries of
- * a shape.  The table is called sessions, has the columns of sql_add_columns,
- * `fold` with match_text() of the record, and the indexes of
+ * a shape.  The table is called sessions, has the columns that filters and
+ * indexes name, `fold` with match_text() of the record, and the indexes of
  * SQL_SESSION_INDEXES.
  */
 #ifndef STORE_SQL_LIST_H
@@ -24,8 +24,8 @@ uint32_t list_shape(const struct list_query *q);
 bool list_shape_is_empty(uint32_t shape);
 
 /*
- * Append the statement; its parameters are ?1 to ?12, the columns of its rows
- * those of sql_add_columns.  For SQLite it names its index, so that what it
+ * Append the statement, but for what it selects: from " FROM" on.  Its
+ * parameters are ?1 to ?12.  For SQLite it names its index, so that what it
  * costs does not depend on a guess.
  */
 void list_add_sql(struct buf *b, uint32_t shape, enum sql_dialect dialect);

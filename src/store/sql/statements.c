@@ -295,6 +295,8 @@ void sql_text_make(struct sql_text *t, uint32_t key, enum sql_dialect dialect)
 	buf_init(&pattern, SQL_TEXT_MAX);
 	if (key >= Q_LIST) {
 		memcpy(t->types, LIST_TYPES "i", sizeof(LIST_TYPES "i"));
+		buf_add_lit(&pattern, "SELECT ");
+		sql_add_columns(&pattern);
 		list_add_sql(&pattern, key - Q_LIST, dialect);
 		buf_printf(&pattern, " LIMIT ?%d", LIST_PARAMETERS + 1);
 	} else {
