@@ -294,7 +294,8 @@ enum store_task {
 	TASK_REPAIR,     /* leave a store that VERIFY calls clean */
 	TASK_REINDEX,    /* derive everything that is derived again */
 	TASK_BLOBS,      /* drop blobs that nothing refers to */
-	TASK_SUSPEND     /* let go of sessions that nobody has used lately */
+	TASK_SUSPEND,    /* let go of sessions that nobody has used lately */
+	TASK_BACKUP      /* a copy of everything as it is now, in report.file */
 };
 
 struct store_problem {
@@ -306,7 +307,8 @@ struct store_problem {
 };
 
 struct store_report {
-	struct arena *arena; /* from the caller: where problems are put */
+	struct arena *arena;  /* from the caller: where problems are put */
+	struct weft_str file; /* BACKUP: what to make, ends with a NUL */
 	uint64_t sessions, events, bytes, blobs;
 	uint64_t changed; /* what the task mended or dropped */
 	struct store_problem *problems;

@@ -176,6 +176,7 @@ int method_lease(struct call *c);
 int method_verify(struct call *c);
 int method_repair(struct call *c);
 int method_reindex(struct call *c);
+int method_backup(struct call *c);
 int method_stats(struct call *c);
 int method_tasks(struct call *c);
 

@@ -123,7 +123,7 @@ static void encode_report(struct buf *b, const struct store_report *r, bool ok)
 
 /* Let the store do `task`, and answer with its report.  What a task mends is
  * no longer wrong: only verify's findings make the store not ok. */
-static int maintain(struct call *c, uint32_t task)
+static int maintain(struct call *c, uint32_t task, struct weft_str file)
 {
 	struct running t = {
 		.store = c->store,
@@ -132,6 +132,7 @@ static int maintain(struct call *c, uint32_t task)
 	};
 	struct store_report report = {
 		.arena = &c->arena,
+		.file = file,
 		.progress = running_progress,
 		.progress_ctx = &t,
 	};
@@ -149,17 +150,26 @@ static int maintain(struct call *c, uint32_t task)
 
 int method_verify(struct call *c)
 {
-	return maintain(c, TASK_VERIFY);
+	return maintain(c, TASK_VERIFY, STR(""));
 }
 
 int method_repair(struct call *c)
 {
-	return maintain(c, TASK_REPAIR);
+	return maintain(c, TASK_REPAIR, STR(""));
 }
 
 int method_reindex(struct call *c)
 {
-	return maintain(c, TASK_REINDEX);
+	return maintain(c, TASK_REINDEX, STR(""));
+}
+
+int method_backup(struct call *c)
+{
+	struct weft_str file = arena_str(&c->arena, call_str(c, "file"));
+
+	if (!file.ptr)
+		return arena_error(&c->arena, c->err);
+	return maintain(c, TASK_BACKUP, file);
 }
 
 /* ---- stats ---- */

@@ -156,6 +156,13 @@ static const struct field fields_usage_add[] = {
 	FIELD_TOKEN,
 };
 
+static const struct field fields_backup[] = {
+	{ .name = "file",
+	  .about = "the file to make; it must not be there yet",
+	  .type = TYPE_LINE,
+	  .required = 1 },
+};
+
 static const struct field fields_rename[] = {
 	FIELD_SESSION,
 	{ .name = "slug",
@@ -483,6 +490,14 @@ const struct method methods[] = {
 	  .answer = ANSWER_REPORT,
 	  .right = RIGHT_ADMIN,
 	  .run = method_reindex },
+	{ .name = "backup",
+	  .about = "Copy the whole store as it is now into a new file, while "
+		   "others go on writing. For stores in one file; others say "
+		   "what to do instead.",
+	  .answer = ANSWER_REPORT,
+	  .right = RIGHT_ADMIN,
+	  FIELDS(fields_backup),
+	  .run = method_backup },
 	{ .name = "stats",
 	  .about = "Count what is in the store, and say how it is.",
 	  .answer = "`{\"sessions\",\"primary\",\"subagents\",\"books\","
@@ -491,7 +506,8 @@ const struct method methods[] = {
 	  .right = RIGHT_READ,
 	  .run = method_stats },
 	{ .name = "tasks",
-	  .about = "List verify, repair and reindex under way in this process.",
+	  .about = "List verify, repair, reindex and backup under way in "
+		   "this process.",
 	  .answer = "`{\"tasks\":[{\"task\",\"done\",\"total\","
 		    "\"seconds\"}]}`; total is 0 while not known",
 	  .right = RIGHT_READ,

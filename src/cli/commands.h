@@ -7,6 +7,7 @@
 extern const struct command cmd_alias;
 extern const struct command cmd_api_doc;
 extern const struct command cmd_append;
+extern const struct command cmd_backup;
 extern const struct command cmd_bench;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;

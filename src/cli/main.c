@@ -16,7 +16,7 @@ const struct command *const commands[] = {
 	&cmd_pin,   &cmd_unpin,  &cmd_delete,  &cmd_restore, &cmd_redact,
 	&cmd_usage, &cmd_verify, &cmd_repair,  &cmd_reindex, &cmd_stats,
 	&cmd_bench, &cmd_route,  &cmd_config,  &cmd_help,    &cmd_completion,
-	&cmd_lease, &cmd_man,    &cmd_api_doc,
+	&cmd_lease, &cmd_man,    &cmd_api_doc, &cmd_backup,
 };
 
 const size_t n_commands = ARRAY_LEN(commands);

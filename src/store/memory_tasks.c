@@ -271,6 +271,10 @@ int memory_maintain(struct store *s, uint32_t task, struct store_report *report,
 		return reindex(m, report, err);
 	case TASK_BLOBS:
 		return drop_blobs(m, report, err);
+	case TASK_BACKUP:
+		return report_no_backup("`weft move` copies it into another "
+					"store",
+					err);
 	}
 	return fail(err, WEFT_INVALID, "unknown task %u", task);
 }

@@ -349,3 +349,9 @@ int report_problem(struct store_report *r, const struct weft_id *session,
 	r->n_problems++;
 	return WEFT_OK;
 }
+
+int report_no_backup(const char *advice, struct weft_error *err)
+{
+	return fail(err, WEFT_INVALID,
+		    "this store has no backup of its own: %s", advice);
+}

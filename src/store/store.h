@@ -23,6 +23,9 @@ int report_problem(struct store_report *r, const struct weft_id *session,
 		   struct weft_error *err, const char *format, ...)
 	__attribute__((format(printf, 7, 8)));
 
+/* The answer of stores that have no way of their own to BACKUP. */
+int report_no_backup(const char *advice, struct weft_error *err);
+
 extern const struct store_ops store_memory;
 extern const struct store_ops store_jsonl;
 extern const struct store_ops store_sqlite;

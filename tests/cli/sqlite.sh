@@ -50,6 +50,22 @@ same 99 "$(sqlite3 "$dir/newer.db" 'PRAGMA user_version')"
 # For reading only.
 refused 7 read_only '*reading only*' append k x --store "$WEFT_STORE?read_only=1"
 
+# A backup is a store of its own, made while somebody writes.
+printf '{"role":"user","content":"%s"}\n' a b c d e f g h >"$dir/lines"
+weft append k --jsonl <"$dir/lines" >/dev/null &
+writer=$!
+like '1 sessions, * bytes' "$(weft backup "$dir/copy.db")"
+wait "$writer"
+same 600 "$(stat -c %a "$dir/copy.db")"
+weft --store "sqlite:$dir/copy.db" verify >/dev/null
+like 'hello more*' "$(texts k --store "sqlite:$dir/copy.db")"
+weft --store "sqlite:$dir/copy.db" append k own >/dev/null
+refused 4 exists "*$dir/copy.db is there already*" backup "$dir/copy.db"
+refused 7 io '*No such file or directory*' backup "$dir/none/copy.db"
+weft --store "jsonl:$dir/store" new >/dev/null
+refused 2 invalid '*copy its directory*weft move*' backup "$dir/x" --store "jsonl:$dir/store"
+[ ! -e "$dir/x" ] || fail "made a file"
+
 # Locked by somebody who does not let go.
 mkfifo "$dir/hold"
 sqlite3 "$file" >/dev/null <"$dir/hold" &
@@ -59,7 +75,7 @@ echo 'BEGIN IMMEDIATE; INSERT INTO blobs VALUES(zeroblob(32),0,0,0,zeroblob(0));
 sleep 0.3
 refused 5 busy '*locked by another process*' append k x --store "$WEFT_STORE?busy_ms=100"
 # Reading goes on.
-same 2 "$(weft history k | wc -l)"
+same 10 "$(weft history k | wc -l)"
 echo 'ROLLBACK;' >&9
 exec 9>&-
 wait "$holder"
@@ -99,4 +115,4 @@ sqlite3 "$file" "UPDATE events SET bytes=replace(bytes,'jello','hello') WHERE se
 	UPDATE sessions SET slug='wrong', head_seq=77; DELETE FROM names"
 weft reindex >/dev/null
 weft verify >/dev/null
-same '["", 4]' "$(weft --json show k | json '[d["slug"], d["head_seq"]]')"
+same '["", 12]' "$(weft --json show k | json '[d["slug"], d["head_seq"]]')"

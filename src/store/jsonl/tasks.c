@@ -199,6 +199,11 @@ int jsonl_maintain(struct store *s, uint32_t task, struct store_report *report,
 	case TASK_REINDEX:
 	case TASK_BLOBS:
 		return do_alone(js, task, report, err);
+	case TASK_BACKUP:
+		return report_no_backup(
+			"copy its directory while no process has it open, or "
+			"use `weft move` to copy it into another store",
+			err);
 	}
 	return fail(err, WEFT_INVALID, "no such task: %u", task);
 }

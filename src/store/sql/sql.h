@@ -72,6 +72,8 @@ struct sql_driver {
 	/* What the database itself has to say about its health. */
 	int (*check)(struct sql_conn *c, struct store_report *report,
 		     struct weft_error *err);
+	int (*backup)(struct sql_store *s, struct store_report *report,
+		      struct weft_error *err);
 	/* Tell others that something was committed. */
 	void (*committed)(struct sql_store *s);
 };

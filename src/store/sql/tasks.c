@@ -425,6 +425,8 @@ int sql_store_maintain(struct store *store, uint32_t task,
 		return reindex(s, report, err);
 	case TASK_BLOBS:
 		return drop_blobs(s, report, err);
+	case TASK_BACKUP:
+		return s->driver->backup(s, report, err);
 	}
 	return fail(err, WEFT_INVALID, "unknown task %u", task);
 }

@@ -405,5 +405,6 @@ const struct sql_driver sqlite_driver = {
 	.lock_names = lock_names,
 	.run = conn_run,
 	.check = conn_check,
+	.backup = sqlite_make_backup,
 	.committed = sqlite_ring,
 };

@@ -64,6 +64,9 @@ int sqlite_ask(struct sqlite_conn *k, const char *sql, int64_t *ret,
 int sqlite_migrate(struct sqlite_conn *k, struct weft_error *err);
 int sqlite_check_schema(struct sqlite_conn *k, struct weft_error *err);
 
+int sqlite_make_backup(struct sql_store *s, struct store_report *report,
+		       struct weft_error *err);
+
 int sqlite_wait(struct store *s, uint64_t *stamp, int64_t timeout_ms,
 		struct weft_error *err);
 void sqlite_wake(struct store *s);
