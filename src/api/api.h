@@ -28,6 +28,7 @@
 
 enum field_type {
 	TYPE_LINE,    /* string without control characters */
+	TYPE_TEXT,    /* any string */
 	TYPE_CHOICE,  /* one of the words in `values` */
 	TYPE_INTEGER, /* 0 to API_INTEGER_MAX */
 	TYPE_BOOLEAN,
@@ -161,6 +162,19 @@ int method_history(struct call *c);
 int method_message(struct call *c);
 int method_redact(struct call *c);
 int method_events(struct call *c);
+
+/* forks.c */
+int method_fork(struct call *c);
+int method_tree(struct call *c);
+
+/* markers.c */
+int method_compact(struct call *c);
+int method_truncate(struct call *c);
+int method_clear(struct call *c);
+int method_set_history(struct call *c);
+int method_undo(struct call *c);
+int method_redo(struct call *c);
+int method_markers(struct call *c);
 
 /* list.c */
 int method_list(struct call *c);

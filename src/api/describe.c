@@ -9,7 +9,7 @@ static const char *type_name(uint32_t type)
 		[TYPE_TIME] = "time",       [TYPE_OBJECT] = "object",
 		[TYPE_ARRAY] = "array",     [TYPE_LINES] = "lines",
 		[TYPE_MODEL] = "model",     [TYPE_REF] = "message",
-		[TYPE_REFS] = "messages",
+		[TYPE_REFS] = "messages",   [TYPE_TEXT] = "text",
 	};
 
 	return names[type];

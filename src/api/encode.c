@@ -147,7 +147,8 @@ static void encode_origin(struct buf *b, const struct session_rec *rec)
 	encode_id(b, id_is_zero(&rec->root) ? &rec->id : &rec->root);
 }
 
-static void encode_settings(struct buf *b, const struct session_rec *rec)
+static void encode_settings(struct buf *b, const struct session_rec *rec,
+			    const struct window *w)
 {
 	MEMBER(b, "agent");
 	buf_add_json(b, rec->agent);
@@ -171,22 +172,22 @@ static void encode_settings(struct buf *b, const struct session_rec *rec)
 	MEMBER(b, "tools");
 	encode_json_or(b, rec->tools, STR("null"));
 	MEMBER(b, "summary");
-	buf_add_json(b, STR(""));
+	buf_add_json(b, w->summary);
 	MEMBER(b, "metadata");
 	encode_json_or(b, rec->metadata, STR("{}"));
 	MEMBER(b, "pinned");
 	encode_bool(b, rec->pinned != 0);
 }
 
-static void encode_counts(struct buf *b, const struct session_rec *rec)
+static void encode_counts(struct buf *b, const struct session_rec *rec,
+			  const struct window *w)
 {
 	MEMBER(b, "head_seq");
 	buf_add_u64(b, rec->head_seq);
 	MEMBER(b, "content_seq");
 	buf_add_u64(b, rec->content_seq);
-	/* Without a marker the window begins where the session does. */
 	MEMBER(b, "window_seq");
-	buf_add_u64(b, rec->window_seq ? rec->window_seq : 1);
+	buf_add_u64(b, w->first_kept);
 	MEMBER(b, "message_count");
 	buf_add_u64(b, rec->message_count);
 	MEMBER(b, "inherited_count");
@@ -250,9 +251,12 @@ int encode_session(struct call *c, const struct session_rec *rec)
 {
 	struct buf *b = &c->out;
 	struct weft_str path;
+	struct window w;
 	int r;
 
 	r = c->store->ops->where(c->store, &rec->id, &c->arena, &path, c->err);
+	if (r == WEFT_OK)
+		r = engine_window(c->engine, rec, &c->arena, &w, c->err);
 	if (r != WEFT_OK)
 		return r;
 	buf_add_lit(b, "{\"id\":");
@@ -264,8 +268,8 @@ int encode_session(struct call *c, const struct session_rec *rec)
 	if (r != WEFT_OK)
 		return r;
 	encode_origin(b, rec);
-	encode_settings(b, rec);
-	encode_counts(b, rec);
+	encode_settings(b, rec, &w);
+	encode_counts(b, rec, &w);
 	MEMBER(b, "path");
 	encode_text_or_null(b, path);
 	encode_times(c, rec);

@@ -182,6 +182,10 @@ static int check_value(struct call *c, const struct field *f, yyjson_val *v)
 	case TYPE_LINES:
 	case TYPE_REFS:
 		return check_array(c, f, v);
+	case TYPE_TEXT:
+		if (!yyjson_is_str(v))
+			return fail_type(c, f, v);
+		return check_limit(c, f, yyjson_get_len(v));
 	case TYPE_INTEGER:
 		good = is_integer(v);
 		break;

@@ -128,13 +128,20 @@ static void history_end(struct call *c, const struct reading *d,
 	buf_add_c(&c->out, '}');
 }
 
-static void history_answer(struct call *c, const struct reading *d)
+static void history_answer(struct call *c, const struct reading *d,
+			   struct weft_str summary)
 {
 	const struct view_page *p = &d->page;
 	uint64_t damaged = 0;
 	bool first = true;
 
-	buf_add_lit(&c->out, "{\"messages\":[");
+	buf_add_c(&c->out, '{');
+	if (summary.len) {
+		buf_add_lit(&c->out, "\"summary\":");
+		buf_add_json(&c->out, summary);
+		buf_add_c(&c->out, ',');
+	}
+	buf_add_lit(&c->out, "\"messages\":[");
 	for (size_t i = 0; i < p->n; i++) {
 		const struct view_event *v = &p->v[i];
 
@@ -226,9 +233,25 @@ static int render_history(struct call *c, const struct render_query *q)
 	return engine_render(c->engine, q, &c->out, c->err);
 }
 
+/* Where the view that was asked for begins. */
+static int view_begin(struct call *c, const struct session_rec *rec,
+		      struct reading *d, struct weft_str *ret_summary)
+{
+	struct weft_str view = call_str(c, "view");
+	struct window w = { .first_kept = 1 };
+	int r = WEFT_OK;
+
+	if (str_eq(view, STR("direct")))
+		w.first_kept = rec->fork_seq + 1;
+	else if (str_eq(view, STR("window")))
+		r = engine_window(c->engine, rec, &c->arena, &w, c->err);
+	d->range.first = u64_max(d->range.first, w.first_kept);
+	*ret_summary = w.summary;
+	return r;
+}
+
 int method_history(struct call *c)
 {
-	bool direct = str_eq(call_str(c, "view"), STR("direct"));
 	struct render_query q = {
 		.last = API_INTEGER_MAX,
 		.messages_max = call_u64(c, "last", UINT64_MAX),
@@ -241,11 +264,11 @@ int method_history(struct call *c)
 	bool ready = false;
 	int r = reading_begin(c, &d, &rec);
 
+	if (r == WEFT_OK)
+		r = view_begin(c, &rec, &d, &q.summary);
 	if (r != WEFT_OK)
 		return r;
 	d.range.types = MESSAGES;
-	if (direct)
-		d.range.first = u64_max(d.range.first, rec.fork_seq + 1);
 	q.session = rec.id;
 	q.first = d.range.first;
 	if (call_has(c, "tokens") && q.options.tokens == 0)
@@ -261,7 +284,7 @@ int method_history(struct call *c)
 	if (r == WEFT_OK && !ready)
 		r = read_page(c, &d, &c->arena);
 	if (r == WEFT_OK)
-		history_answer(c, &d);
+		history_answer(c, &d, q.summary);
 	return r;
 }
 

@@ -195,6 +195,13 @@ static const struct field fields_alias[] = {
 	  .values = "add|move|remove" },
 };
 
+#define FIELD_EXPECT                                             \
+	{                                                        \
+		.name = "expect",                                \
+		.about = "the content_seq that must still hold", \
+		.type = TYPE_INTEGER,                            \
+	}
+
 static const struct field fields_append[] = {
 	FIELD_SESSION,
 	{ .name = "message", .about = "one message", .type = TYPE_OBJECT },
@@ -202,9 +209,94 @@ static const struct field fields_append[] = {
 	  .about = "several, all or none; instead of message",
 	  .type = TYPE_ARRAY },
 	FIELD_OP,
-	{ .name = "expect",
-	  .about = "the content_seq that must still hold",
+	FIELD_EXPECT,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_fork[] = {
+	FIELD_SESSION,
+	{ .name = "at",
+	  .about = "the last message that the fork has; default the last",
+	  .type = TYPE_REF },
+	{ .name = "slug",
+	  .about = "a title for people",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(slug_bytes) },
+	{ .name = "model",
+	  .about = "the model it is held with; default that of the session",
+	  .type = TYPE_MODEL,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "op",
+	  .about = "operation id: the same one again is the same fork",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(op_bytes) },
+};
+
+static const struct field fields_tree[] = {
+	FIELD_SESSION,
+	{ .name = "deleted",
+	  .about = "also those that were deleted",
+	  .type = TYPE_BOOLEAN },
+};
+
+static const struct field fields_compact[] = {
+	FIELD_SESSION,
+	{ .name = "keep",
+	  .about = "keep so many messages from the end",
 	  .type = TYPE_INTEGER },
+	{ .name = "before",
+	  .about = "the first message to keep, instead of keep",
+	  .type = TYPE_REF },
+	{ .name = "turn",
+	  .about = "keep more, so that the window begins with a turn",
+	  .type = TYPE_BOOLEAN },
+	{ .name = "summary",
+	  .about = "of what is not kept; without one the summary before it "
+		   "is carried on",
+	  .type = TYPE_TEXT,
+	  FIELD_LIMIT(message_bytes) },
+	{ .name = "tokens_saved",
+	  .about = "how many, if the caller knows",
+	  .type = TYPE_INTEGER },
+	FIELD_OP,
+	FIELD_EXPECT,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_truncate[] = {
+	FIELD_SESSION,
+	{ .name = "keep",
+	  .about = "keep so many messages from the end",
+	  .type = TYPE_INTEGER,
+	  .required = 1 },
+	{ .name = "turn",
+	  .about = "keep more, so that the window begins with a turn",
+	  .type = TYPE_BOOLEAN },
+	FIELD_OP,
+	FIELD_EXPECT,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_window[] = {
+	FIELD_SESSION,
+	FIELD_OP,
+	FIELD_EXPECT,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_set_history[] = {
+	FIELD_SESSION,
+	{ .name = "messages",
+	  .about = "what the window is to be; may be empty",
+	  .type = TYPE_ARRAY,
+	  .required = 1 },
+	{ .name = "summary",
+	  .about = "of what came before; without one the summary in force is "
+		   "carried on",
+	  .type = TYPE_TEXT,
+	  FIELD_LIMIT(message_bytes) },
+	FIELD_OP,
+	FIELD_EXPECT,
 	FIELD_TOKEN,
 };
 
@@ -334,6 +426,10 @@ static const struct field fields_route[] = {
 
 #define ANSWER_SESSION "the session"
 #define ANSWER_USAGE   "`{\"own\":{...},\"total\":{...}}`, totals both"
+#define ANSWER_MARKER                                                      \
+	"`{\"marker\":{\"id\",\"seq\",\"session\",\"how\",\"first_kept\"," \
+	"\"summary\",\"tokens_saved\",\"undoes\",\"created_at\"},"         \
+	"\"changed\"}`; the marker in force, or null if there is none"
 #define ANSWER_REPORT                                                          \
 	"`{\"ok\",\"sessions\",\"events\",\"bytes\",\"blobs\",\"changed\","    \
 	"\"damaged\":[{\"session\",\"file\",\"line\",\"offset\",\"reason\"}]}" \
@@ -425,7 +521,8 @@ const struct method methods[] = {
 	  .about = "Read messages, oldest first.",
 	  .answer = "`{\"messages\":[...],\"next\",\"damaged\"}`; next is "
 		    "the after of the next page, or null; damaged is how many "
-		    "events could not be read. With a provider's format all "
+		    "events could not be read; a window with a summary has "
+		    "`\"summary\"` in front. With a provider's format all "
 		    "at once: `{\"system\":text|null,\"messages\":[...]}` "
 		    "(anthropic), `{\"messages\":[...]}` (openai), "
 		    "`{\"items\":[...]}` (responses); see docs/RENDERING.md",
@@ -446,6 +543,65 @@ const struct method methods[] = {
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_redact),
 	  .run = method_redact },
+	{ .name = "fork",
+	  .about = "Begin a session that goes on where another one was; "
+		   "nothing is copied.",
+	  .answer = "the new session",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_fork),
+	  .run = method_fork },
+	{ .name = "tree",
+	  .about = "Show a session with its forks and subagents.",
+	  .answer = "`{\"session\":{...},\"children\":[...]}`, each child "
+		    "alike, newest first",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_tree),
+	  .run = method_tree },
+	{ .name = "compact",
+	  .about = "Let the window begin later, with a summary of what was "
+		   "before.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_compact),
+	  .run = method_compact },
+	{ .name = "truncate",
+	  .about = "Let the window be no more than the last messages.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_truncate),
+	  .run = method_truncate },
+	{ .name = "clear",
+	  .about = "Empty the window, and drop the summary; the history "
+		   "stays.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_window),
+	  .run = method_clear },
+	{ .name = "set_history",
+	  .about = "Let the window be these messages, all or none.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_set_history),
+	  .run = method_set_history },
+	{ .name = "undo",
+	  .about = "Undo the last change of the window; twice is redo.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_window),
+	  .run = method_undo },
+	{ .name = "redo",
+	  .about = "Undo an undo.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_window),
+	  .run = method_redo },
+	{ .name = "markers",
+	  .about = "List the changes of the window, oldest first, inherited "
+		   "ones too.",
+	  .answer = "`{\"markers\":[...]}`, each as compact answers it",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_session),
+	  .run = method_markers },
 	{ .name = "events",
 	  .about = "Read events of all types, oldest first.",
 	  .answer = "`{\"events\":[{\"seq\",\"ts\",\"type\",\"id\",...}],"

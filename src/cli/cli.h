@@ -91,6 +91,8 @@ void req_session(struct req *q, size_t arg);
 /* Only a value: text, or a message by its id or number. */
 void req_add_text(struct req *q, const char *label, const char *value);
 void req_ref(struct req *q, const char *value);
+/* A field that is one, from an option. */
+void req_message(struct req *q, const char *field, size_t opt);
 
 /* What the door answered. */
 struct answer {
@@ -126,6 +128,9 @@ void text_session(struct cli *c, yyjson_val *session);
 /* Only its id: what scripts want to keep of a new session. */
 void text_session_id(struct cli *c, yyjson_val *session);
 void text_message(struct cli *c, yyjson_val *message);
+/* What became of a window; and one of its changes. */
+void text_marker(struct cli *c, yyjson_val *answer);
+void text_one_marker(struct cli *c, yyjson_val *marker);
 void text_report(struct cli *c, yyjson_val *report);
 
 /* Call a method that may take long, with progress on a terminal. */

@@ -59,12 +59,40 @@ static void print_text(struct cli *c, struct weft_str message, bool first)
 	yyjson_doc_free(doc);
 }
 
+/* What came before the window, above everything else. */
+static void print_summary(struct cli *c, struct weft_str json, bool text)
+{
+	yyjson_doc *doc;
+
+	if (!text) {
+		CLEANUP(buf_done) struct buf b = { 0 };
+
+		buf_init(&b, SIZE_MAX);
+		buf_add_lit(&b, "{\"summary\":");
+		buf_add_str(&b, json);
+		buf_add_c(&b, '}');
+		out_json(&c->out, buf_str(&b));
+		return;
+	}
+	doc = json_parse_trusted(json, NULL, 0);
+	if (!doc)
+		return;
+	out_add(&c->out, STR("Summary\n"));
+	out_text(&c->out, json_str(yyjson_doc_get_root(doc)));
+	out_add(&c->out, STR("\n\n"));
+	yyjson_doc_free(doc);
+}
+
 /* Print the messages of a page. */
 static void print_page(struct cli *c, struct weft_str page, bool text,
 		       bool *first)
 {
 	struct weft_str messages = raw_member(page, "messages"), message;
+	struct weft_str summary = raw_member(page, "summary");
 	size_t pos = 0;
+
+	if (summary.len && *first)
+		print_summary(c, summary, text);
 
 	while (json_next_element(messages, &pos, &message)) {
 		if (text)

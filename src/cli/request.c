@@ -153,6 +153,16 @@ void req_ref(struct req *q, const char *value)
 		req_add_text(q, "MESSAGE", value);
 }
 
+void req_message(struct req *q, const char *field, size_t opt)
+{
+	const char *value = cli_opt(q->cli, opt);
+
+	if (!value)
+		return;
+	req_raw(q, field, STR(""));
+	req_ref(q, value);
+}
+
 int req_call(struct req *q, struct answer *ret)
 {
 	struct cli *c = q->cli;

@@ -27,6 +27,34 @@ void text_session_id(struct cli *c, yyjson_val *session)
 	out_add(&c->out, STR("\n"));
 }
 
+/* ---- a window ---- */
+
+void text_one_marker(struct cli *c, yyjson_val *marker)
+{
+	char when[32];
+
+	text_time(val_str(marker, "created_at"), when, false);
+	out_printf(&c->out, "%llu  %s  %-8.*s from message %llu",
+		   (unsigned long long)val_u64(marker, "seq"), when,
+		   STR_ARG(val_str(marker, "how")),
+		   (unsigned long long)val_u64(marker, "first_kept"));
+	if (val_str(marker, "summary").len) {
+		out_add(&c->out, STR("  "));
+		out_one_line(&c->out, out_cut(val_str(marker, "summary"), 40));
+	}
+	out_add(&c->out, STR("\n"));
+}
+
+void text_marker(struct cli *c, yyjson_val *answer)
+{
+	yyjson_val *marker = yyjson_obj_get(answer, "marker");
+
+	if (!val_true(answer, "changed"))
+		out_add(&c->out, STR("nothing to change\n"));
+	else
+		text_one_marker(c, marker);
+}
+
 /* ---- a session ---- */
 
 static void label(struct cli *c, const char *name)

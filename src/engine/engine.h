@@ -41,10 +41,26 @@ enum request_kind {
 	REQUEST_RESTORE,
 	REQUEST_LEASE,
 	REQUEST_PLAIN, /* an event whose body says all that there is to it */
-	REQUEST_ROUTE  /* find the session of a route, or make it */
+	REQUEST_ROUTE, /* find the session of a route, or make it */
+	REQUEST_FORK,
+	REQUEST_MARKER
 };
 
 enum name_how { NAME_ADD, NAME_MOVE, NAME_REMOVE };
+
+/* A change of a session's window (model/marker.h). */
+struct marker_ask {
+	uint32_t how; /* enum marker_how */
+	/* COMPACT, TRUNCATE: where it is to begin, one of the two. */
+	uint64_t keep;    /* messages from the end; WINDOW_NO_KEEP: `before` */
+	uint64_t before;  /* the first message that is kept */
+	uint32_t at_turn; /* or further up, where a turn begins */
+	uint32_t has_summary; /* 0: the summary in force is carried on */
+	struct weft_str summary;
+	uint64_t tokens_saved;
+	uint32_t redo; /* UNDO: only if what is in force is an undo */
+};
+#define WINDOW_NO_KEEP UINT64_MAX
 
 /*
  * One thing to be written.  Memory: everything in it lives in `arena`, which
@@ -91,6 +107,11 @@ struct request {
 	/* PLAIN: checked by whoever made it */
 	uint32_t event_type;
 	struct weft_str body;
+	/* FORK, of `session`: `create` has what it does not inherit. */
+	uint64_t fork_at;        /* the last message it inherits; 0: the last */
+	uint64_t fork_inherited; /* how many that are, if fork_at is not 0 */
+
+	struct marker_ask marker; /* MARKER; HISTORY: with `messages` */
 
 	/* The answer. */
 	int status;
@@ -111,6 +132,10 @@ struct request {
 
 struct request *request_new(uint32_t kind, struct weft_error *err);
 void request_free(struct request *q); /* takes NULL */
+/* Check a caller's message, or array of them, into the request. */
+int request_take_messages(struct request *q, struct weft_str json,
+			  const struct store_limits *limits,
+			  struct weft_error *err);
 
 int engine_open(const char *url, const struct weft_open_options *o,
 		struct engine **ret, struct weft_error *err);
@@ -210,6 +235,19 @@ int engine_render(struct engine *e, const struct render_query *q,
 /* The number of the first message that the budget has room for; 0: of all. */
 int engine_first_kept(struct engine *e, const struct render_query *q,
 		      uint64_t *ret, struct weft_error *err);
+
+/* The window of a session: from which number on, and what came before. */
+struct window {
+	uint64_t marker;     /* the event that says so, or 0 */
+	uint64_t first_kept; /* 1 if there is no marker */
+	struct weft_str summary;
+};
+int engine_window(struct engine *e, const struct session_rec *rec,
+		  struct arena *a, struct window *ret, struct weft_error *err);
+
+/* How many messages a fork of `rec` at `at` inherits. */
+int engine_count_inherited(struct engine *e, const struct session_rec *rec,
+			   uint64_t at, uint64_t *ret, struct weft_error *err);
 
 /* Wait for an event of `id` after `seq`; BUSY at the time-out. */
 int engine_wait(struct engine *e, const struct weft_id *id, uint64_t seq,

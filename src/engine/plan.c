@@ -40,7 +40,9 @@ int plan_add(struct plan *p, struct plan_session *s, struct plan_event *e,
 	int r;
 
 	e->event.session = s->rec.id;
-	e->event.seq = s->rec.head_seq + 1;
+	/* A fork's numbers go on behind what it inherited. */
+	e->event.seq =
+		(s->rec.head_seq ? s->rec.head_seq : s->rec.fork_seq) + 1;
 	e->event.last = e->event.seq;
 	e->event.ts_ms = p->now_ms;
 	e->event.marker = s->rec.window_seq;
@@ -133,6 +135,10 @@ int plan_one(struct plan *p, struct request *q)
 		return plan_lease(p, q, &q->err);
 	case REQUEST_ROUTE:
 		return plan_route(p, q, &q->err);
+	case REQUEST_FORK:
+		return plan_fork(p, q, &q->err);
+	case REQUEST_MARKER:
+		return plan_marker(p, q, &q->err);
 	}
 	return fail(&q->err, WEFT_INVALID, "request of unknown kind %u",
 		    q->kind);

@@ -147,6 +147,33 @@ int plan_is_hidden(struct plan *p, const struct plan_session *s, uint64_t seq,
 /* Let the ops from first_op on be seen by all of the above. */
 int plan_note(struct plan *p, size_t first_op, struct weft_error *err);
 
+/* ---- what a session sees, also of its parents (plan_seen.c) ---- */
+
+/*
+ * The event that `s` sees at `seq`, its own or one it has inherited.
+ * *ret_hidden: somebody on the way to it has hidden it.
+ */
+int plan_seen_event(struct plan *p, struct plan_session *s, uint64_t seq,
+		    const struct store_event **ret, bool *ret_hidden,
+		    struct weft_error *err);
+
+/* Look for the n-th message from the end of first..last that nobody has
+ * hidden; with `at_turn` for the first one from there on that begins a turn. */
+struct seen_look {
+	uint64_t first, last;
+	uint64_t n;
+	bool at_turn;
+};
+struct seen_found {
+	uint64_t n;   /* how many were looked at, less than asked for at the
+			 beginning */
+	uint64_t seq; /* the last one looked at; 0 if there was none */
+	const struct store_event *event;
+};
+int plan_look_back(struct plan *p, struct plan_session *s,
+		   const struct seen_look *ask, struct seen_found *ret,
+		   struct weft_error *err);
+
 /* ---- changing (plan.c) ---- */
 
 /*
@@ -212,6 +239,19 @@ int plan_add_session(struct plan *p, struct request *q,
 int plan_give_name(struct plan *p, struct request *q, struct plan_session *s,
 		   struct plan_session *from, const struct plan_name *x,
 		   struct weft_error *err);
+/*
+ * The same for a session that the request would create: `is_same` compares it
+ * with the session that the operation id made, as it was then.
+ */
+int plan_replay_creation(struct plan *p, struct request *q,
+			 bool (*is_same)(const struct request *q,
+					 const struct session_rec *made),
+			 struct weft_error *err);
+
+/* The messages of a request, as one group; `op` goes to the first. */
+int plan_add_messages(struct plan *p, struct plan_session *s,
+		      const struct request *q, struct weft_str op,
+		      struct weft_error *err);
 
 /* ---- leases (plan_lease.c) ---- */
 
@@ -236,5 +276,7 @@ int plan_restore(struct plan *p, struct request *q, struct weft_error *err);
 int plan_plain(struct plan *p, struct request *q, struct weft_error *err);
 int plan_route(struct plan *p, struct request *q, struct weft_error *err);
 int plan_lease(struct plan *p, struct request *q, struct weft_error *err);
+int plan_fork(struct plan *p, struct request *q, struct weft_error *err);
+int plan_marker(struct plan *p, struct request *q, struct weft_error *err);
 
 #endif

@@ -4,10 +4,10 @@
 #include "engine/plan.h"
 #include "model/body.h"
 
-static int add_messages(struct plan *p, struct plan_session *s,
-			struct request *q, struct weft_error *err)
+int plan_add_messages(struct plan *p, struct plan_session *s,
+		      const struct request *q, struct weft_str op,
+		      struct weft_error *err)
 {
-	uint64_t first_seq = s->rec.head_seq + 1;
 	struct plan_event *v =
 		ARENA_ARRAY(&p->arena, struct plan_event, q->n_messages);
 
@@ -24,18 +24,18 @@ static int add_messages(struct plan *p, struct plan_session *s,
 		e->background = m->background;
 		e->more = (uint32_t)(q->n_messages - 1 - i);
 		if (i == 0)
-			e->op = q->op;
+			e->op = op;
 		r = plan_add(p, s, &v[i], &m->facts, err);
 		if (r < 0)
 			return r;
 	}
-	plan_answer(q, s, first_seq);
 	return WEFT_OK;
 }
 
 int plan_append(struct plan *p, struct request *q, struct weft_error *err)
 {
 	struct plan_session *s;
+	uint64_t first_seq;
 	int r = plan_find(p, &q->session, &s, err);
 
 	if (r < 0)
@@ -53,40 +53,14 @@ int plan_append(struct plan *p, struct request *q, struct weft_error *err)
 		r = plan_check_room(s, q->n_messages, err);
 	if (r < 0)
 		return r;
-	return add_messages(p, s, q, err);
+	first_seq = s->rec.head_seq + 1;
+	r = plan_add_messages(p, s, q, q->op, err);
+	if (r == WEFT_OK)
+		plan_answer(q, s, first_seq);
+	return r;
 }
 
 /* ---- redaction ---- */
-
-/*
- * Find the event that `s` sees at `seq`, its own or one it has inherited.
- * *ret_hidden: somebody on the way to it has hidden it already.
- */
-static int visible_event(struct plan *p, struct plan_session *s, uint64_t seq,
-			 const struct store_event **ret, bool *ret_hidden,
-			 struct weft_error *err)
-{
-	bool hidden = false;
-	int r;
-
-	for (uint64_t hops = 0; hops <= p->limits->fork_depth; hops++) {
-		bool here;
-
-		r = plan_is_hidden(p, s, seq, &here, err);
-		if (r < 0)
-			return r;
-		hidden = hidden || here;
-		if (seq > s->rec.fork_seq || id_is_zero(&s->rec.parent)) {
-			*ret_hidden = hidden;
-			return plan_event_at(p, s, seq, ret, err);
-		}
-		r = plan_find(p, &s->rec.parent, &s, err);
-		if (r < 0)
-			return r;
-	}
-	return fail(err, WEFT_LIMIT, "more than %llu forks deep",
-		    (unsigned long long)p->limits->fork_depth);
-}
 
 /* Check one target; *ret_needed: there is something to write. */
 static int check_target(struct plan *p, struct plan_session *s,
@@ -104,7 +78,7 @@ static int check_target(struct plan *p, struct plan_session *s,
 			    (unsigned long long)target);
 	r = plan_is_hidden(p, s, target, &here, err);
 	if (r == WEFT_OK)
-		r = visible_event(p, s, target, &e, &hidden, err);
+		r = plan_seen_event(p, s, target, &e, &hidden, err);
 	if (r != WEFT_OK)
 		return r;
 	if (!e || e->type != EVENT_MESSAGE || e->state == STATE_DAMAGED)

@@ -24,11 +24,11 @@ static int record_at_birth(struct plan *p, const struct plan_session *s,
 	return r < 0 ? r : derive_event(ret, e, NULL, &ignored, err);
 }
 
-/* If the operation id is known: 1 and the session it made, or OP_MISMATCH. */
-static int replay_creation(struct plan *p, struct request *q,
-			   struct weft_error *err)
+int plan_replay_creation(struct plan *p, struct request *q,
+			 bool (*is_same)(const struct request *q,
+					 const struct session_rec *made),
+			 struct weft_error *err)
 {
-	const struct session_rec *asked = &q->create;
 	struct session_rec made;
 	struct plan_session *s;
 	struct op_hit hit = { 0 };
@@ -45,9 +45,7 @@ static int replay_creation(struct plan *p, struct request *q,
 	r = record_at_birth(p, s, &made, err);
 	if (r < 0)
 		return r;
-	if (made.kind != asked->kind || !str_eq(made.key, asked->key) ||
-	    !id_eq(&made.parent, &asked->parent) ||
-	    !str_eq(made.parent_tool_use_id, asked->parent_tool_use_id)) {
+	if (!is_same(q, &made)) {
 		char id[WEFT_ID_CHARS + 1];
 
 		id_format(&s->rec.id, id);
@@ -61,6 +59,17 @@ static int replay_creation(struct plan *p, struct request *q,
 	q->ret_replayed = 1;
 	q->ret_created = 1;
 	return 1;
+}
+
+static bool is_same_session(const struct request *q,
+			    const struct session_rec *made)
+{
+	const struct session_rec *asked = &q->create;
+
+	return made->kind == asked->kind && !made->fork_seq &&
+	       str_eq(made->key, asked->key) &&
+	       id_eq(&made->parent, &asked->parent) &&
+	       str_eq(made->parent_tool_use_id, asked->parent_tool_use_id);
 }
 
 /* 1 and the session that has the key; 0 if it is free. */
@@ -224,7 +233,7 @@ int plan_create(struct plan *p, struct request *q, struct weft_error *err)
 {
 	struct plan_new_names names = { 0 };
 	struct weft_id root;
-	int r = replay_creation(p, q, err);
+	int r = plan_replay_creation(p, q, is_same_session, err);
 
 	if (r != 0)
 		return r < 0 ? r : WEFT_OK;

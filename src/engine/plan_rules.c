@@ -5,6 +5,7 @@
 #include "engine/plan.h"
 #include "model/body.h"
 #include "model/derive.h"
+#include "model/marker.h"
 
 int plan_check_live(const struct plan_session *s, struct weft_error *err)
 {
@@ -102,14 +103,36 @@ static int same_act(struct plan *p, const struct plan_session *s,
 	return r;
 }
 
+/* Where the window was to begin depends on what was there before. */
+static int same_marker(struct plan *p, const struct request *q,
+		       const struct store_event *e, bool *ret,
+		       struct weft_error *err)
+{
+	struct marker m;
+	int r;
+
+	*ret = false;
+	if (e->type != EVENT_MARKER)
+		return WEFT_OK;
+	r = marker_read(e->body, &p->arena, &m, err);
+	*ret = (m.undoes ? MARKER_UNDO : m.how) == q->marker.how &&
+	       (!q->marker.has_summary || str_eq(m.summary, q->marker.summary));
+	return r;
+}
+
 /* Whether event i of the operation is what the request would have written. */
 static int same_content(struct plan *p, const struct plan_session *s,
 			const struct request *q, size_t i, uint32_t type,
 			const struct store_event *e, bool *ret,
 			struct weft_error *err)
 {
+	/* A new history is a marker with its messages behind it. */
+	size_t before = q->kind == REQUEST_MARKER ? 1 : 0;
+
 	*ret = false;
-	if (e->type != type)
+	if (q->kind == REQUEST_MARKER && i == 0)
+		return same_marker(p, q, e, ret, err);
+	if (e->type != (before ? EVENT_MESSAGE : type))
 		return WEFT_OK;
 	if (q->kind == REQUEST_PLAIN) {
 		*ret = str_eq(e->body, q->body);
@@ -117,9 +140,9 @@ static int same_content(struct plan *p, const struct plan_session *s,
 	}
 	if (q->kind == REQUEST_LEASE)
 		return plan_same_lease(p, q, e, ret, err);
-	if (q->kind != REQUEST_APPEND)
+	if (q->kind != REQUEST_APPEND && !before)
 		return same_act(p, s, q, e, ret, err);
-	*ret = str_eq(e->body, q->messages[i].body);
+	*ret = str_eq(e->body, q->messages[i - before].body);
 	return WEFT_OK;
 }
 
@@ -153,7 +176,8 @@ int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
 			n = (size_t)e->more + 1;
 			first_id = e->id;
 		}
-		if (q->kind == REQUEST_APPEND && n != q->n_messages)
+		if ((q->kind == REQUEST_APPEND && n != q->n_messages) ||
+		    (q->kind == REQUEST_MARKER && n != q->n_messages + 1))
 			return op_mismatch(q, hit.seq, err);
 		r = same_content(p, s, q, i, type, e, &same, err);
 		if (r < 0)

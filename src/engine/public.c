@@ -82,9 +82,9 @@ static int take_array(struct request *q, struct weft_str json,
 }
 
 /* Check the caller's message or messages into the request. */
-static int take_messages(struct request *q, struct weft_str json,
-			 const struct store_limits *limits,
-			 struct weft_error *err)
+int request_take_messages(struct request *q, struct weft_str json,
+			  const struct store_limits *limits,
+			  struct weft_error *err)
 {
 	int r;
 
@@ -231,7 +231,7 @@ static int fill_append(struct engine *e, struct request *q,
 		r = take_append_options(q, args->options, engine_limits(e),
 					err);
 	if (r == WEFT_OK)
-		r = take_messages(q, json, engine_limits(e), err);
+		r = request_take_messages(q, json, engine_limits(e), err);
 	if (r == WEFT_OK)
 		r = take_members(q, err);
 	if (r == WEFT_OK)

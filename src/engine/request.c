@@ -149,6 +149,29 @@ static int check_lease(struct request *q, const struct store_limits *limits,
 			       "owner", err);
 }
 
+static int check_marker(const struct request *q,
+			const struct store_limits *limits,
+			struct weft_error *err)
+{
+	if (q->marker.summary.len > limits->message_bytes)
+		return fail(err, WEFT_LIMIT,
+			    "summary: %zu bytes, the limit is %llu (limit "
+			    "message_bytes)",
+			    q->marker.summary.len,
+			    (unsigned long long)limits->message_bytes);
+	if (!text_is_utf8(q->marker.summary))
+		return fail(err, WEFT_INVALID, "summary: is not UTF-8");
+	/* The marker is one event of the group. */
+	if (q->n_messages >= limits->batch_messages)
+		return fail(err, WEFT_LIMIT,
+			    "%zu messages at once, the limit is %llu "
+			    "(limit "
+			    "batch_messages)",
+			    q->n_messages,
+			    (unsigned long long)limits->batch_messages - 1);
+	return WEFT_OK;
+}
+
 int request_check(struct request *q, const struct store_limits *limits,
 		  struct weft_error *err)
 {
@@ -168,6 +191,10 @@ int request_check(struct request *q, const struct store_limits *limits,
 		return request_check_name(q->name, "name", limits, err);
 	case REQUEST_LEASE:
 		return check_lease(q, limits, err);
+	case REQUEST_FORK:
+		return body_session_check(&q->create, limits, err);
+	case REQUEST_MARKER:
+		return check_marker(q, limits, err);
 	case REQUEST_PATCH:
 	case REQUEST_DELETE:
 	case REQUEST_RESTORE:

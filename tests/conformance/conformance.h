@@ -178,7 +178,8 @@ extern const struct suite event_suite, write_suite, name_suite, list_suite,
 	blob_suite, wait_suite, task_suite, handle_suite, thread_suite,
 	public_open_suite, public_append_suite, public_input_suite,
 	public_limit_suite, public_submit_suite, public_read_suite,
-	public_hostile_suite, public_usage_suite, public_route_suite;
+	public_hostile_suite, public_usage_suite, public_route_suite,
+	public_fork_suite, public_marker_suite;
 extern const struct suite public_lease_suite, fence_suite;
 
 #endif

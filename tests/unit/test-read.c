@@ -116,7 +116,7 @@ struct fork {
 	struct buf body;
 };
 
-static int plan_fork(void *ctx, struct store_view *view, struct op_list *out,
+static int plan_a_fork(void *ctx, struct store_view *view, struct op_list *out,
 		     struct weft_error *err)
 {
 	struct fork *f = ctx;
@@ -156,7 +156,7 @@ static struct weft_id fork_at(struct bench *b, const struct weft_id *owner,
 	buf_init(&f.body, MIB(1));
 	assert_int_equal(id_new(1, &f.rec.id, NULL), WEFT_OK);
 	assert_int_equal(
-		b->store->ops->write(b->store, &want, plan_fork, &f, NULL),
+		b->store->ops->write(b->store, &want, plan_a_fork, &f, NULL),
 		WEFT_OK);
 	arena_done(&f.arena);
 	buf_done(&f.body);

@@ -1,0 +1,229 @@
+/* markers.c - methods that change what a model is given of a session. */
+#include "api/api.h"
+
+#include "base/error.h"
+#include "base/id.h"
+#include "model/marker.h"
+
+#define MARKERS (UINT64_C(1) << EVENT_MARKER)
+
+static int encode_marker(struct call *c, const struct store_event *e)
+{
+	struct buf *b = &c->out;
+	struct marker m;
+	int r = marker_read(e->body, &c->arena, &m, c->err);
+
+	if (r != WEFT_OK)
+		return r;
+	buf_add_lit(b, "{\"id\":");
+	encode_id(b, &e->id);
+	buf_add_lit(b, ",\"seq\":");
+	buf_add_u64(b, e->seq);
+	buf_add_lit(b, ",\"session\":");
+	encode_id(b, &e->session);
+	buf_add_lit(b, ",\"how\":");
+	buf_add_json(b, str_of(marker_how_name(m.how)));
+	buf_add_lit(b, ",\"first_kept\":");
+	buf_add_u64(b, m.first_kept);
+	buf_add_lit(b, ",\"summary\":");
+	buf_add_json(b, m.summary);
+	buf_add_lit(b, ",\"tokens_saved\":");
+	buf_add_u64(b, m.tokens_saved);
+	buf_add_lit(b, ",\"undoes\":");
+	if (m.undoes)
+		buf_add_u64(b, m.undoes);
+	else
+		buf_add_lit(b, "null");
+	buf_add_lit(b, ",\"created_at\":");
+	encode_time(b, e->ts_ms);
+	buf_add_c(b, '}');
+	return WEFT_OK;
+}
+
+/* The markers of a range as the session sees them, oldest first. */
+static int encode_range(struct call *c, struct event_range range)
+{
+	bool first = true;
+
+	range.types = MARKERS;
+	while (range.first <= range.last) {
+		struct view_page p;
+		int r = engine_read(c->engine, &range, true, &c->arena, &p,
+				    c->err);
+
+		for (size_t i = 0; r == WEFT_OK && i < p.n; i++) {
+			/* Damaged lines take their place among them. */
+			if (p.v[i].event.type != EVENT_MARKER ||
+			    p.v[i].event.state == STATE_DAMAGED)
+				continue;
+			if (!first)
+				buf_add_c(&c->out, ',');
+			first = false;
+			r = encode_marker(c, &p.v[i].event);
+		}
+		if (r != WEFT_OK || p.done || p.n == 0)
+			return r;
+		range.first = p.v[p.n - 1].event.last + 1;
+	}
+	return WEFT_OK;
+}
+
+int method_markers(struct call *c)
+{
+	struct session_rec rec;
+	int r = call_session(c, &rec);
+
+	if (r != WEFT_OK)
+		return r;
+	buf_add_lit(&c->out, "{\"markers\":[");
+	r = encode_range(c, (struct event_range){ .session = rec.id,
+						  .first = 1,
+						  .last = rec.head_seq });
+	buf_add_lit(&c->out, "]}");
+	return r;
+}
+
+/* The marker in force, which is the one just written if there was need. */
+static int answer_marker(struct call *c, const struct request *q)
+{
+	struct weft_id id = q->session;
+	uint64_t seq = q->ret_seq;
+	struct session_rec rec;
+	size_t at;
+	int r = engine_session(c->engine, &id, &c->arena, &rec, c->err);
+
+	if (r != WEFT_OK)
+		return r;
+	if (!seq)
+		seq = rec.window_seq;
+	buf_add_lit(&c->out, "{\"marker\":");
+	at = c->out.len;
+	if (seq)
+		r = encode_range(c, (struct event_range){ .session = id,
+							  .first = seq,
+							  .last = seq });
+	if (c->out.len == at)
+		buf_add_lit(&c->out, "null");
+	buf_add_lit(&c->out, ",\"changed\":");
+	buf_add_str(&c->out, q->ret_changed ? STR("true") : STR("false"));
+	if (q->ret_replayed)
+		buf_add_lit(&c->out, ",\"replayed\":true");
+	buf_add_c(&c->out, '}');
+	return r;
+}
+
+/* ---- changing the window ---- */
+
+/* Fill in what these methods share. */
+static int window_request(struct call *c, uint32_t how,
+			  struct session_rec *ret_rec, struct request **ret)
+{
+	struct weft_str op = call_str(c, "op"), summary;
+	struct request *q;
+	int r = call_session(c, ret_rec);
+
+	if (r != WEFT_OK)
+		return r;
+	q = request_new(REQUEST_MARKER, c->err);
+	if (!q)
+		return WEFT_NO_MEMORY;
+	summary = call_str(c, "summary");
+	q->session = ret_rec->id;
+	q->expect = call_u64(c, "expect", WEFT_NO_EXPECT);
+	q->token = call_u64(c, "token", 0);
+	q->op = op.len ? arena_str(&q->arena, op) : op;
+	q->marker = (struct marker_ask){
+		.how = how,
+		.keep = call_u64(c, "keep", WINDOW_NO_KEEP),
+		.at_turn = call_bool(c, "turn"),
+		.has_summary = call_has(c, "summary"),
+		.summary =
+			summary.len ? arena_str(&q->arena, summary) : summary,
+		.tokens_saved = call_u64(c, "tokens_saved", 0),
+	};
+	q->bytes = summary.len;
+	*ret = q;
+	return WEFT_OK;
+}
+
+static int window_run(struct call *c, struct request *q, int r)
+{
+	if (r != WEFT_OK) {
+		request_free(q);
+		return r;
+	}
+	r = call_run(c, q);
+	if (r != WEFT_OK)
+		return r;
+	r = answer_marker(c, q);
+	request_free(q);
+	return r;
+}
+
+int method_compact(struct call *c)
+{
+	bool keep = call_has(c, "keep"), before = call_has(c, "before");
+	struct session_rec rec;
+	struct request *q;
+	int r;
+
+	if (keep == before)
+		return fail(c->err, WEFT_INVALID,
+			    "compact: give either \"keep\" or \"before\"");
+	r = window_request(c, MARKER_COMPACT, &rec, &q);
+	if (r != WEFT_OK)
+		return r;
+	if (before)
+		r = call_ref(c, &rec, call_val(c, "before"), &q->marker.before);
+	return window_run(c, q, r);
+}
+
+static int simple_change(struct call *c, uint32_t how, bool redo)
+{
+	struct session_rec rec;
+	struct request *q;
+	int r = window_request(c, how, &rec, &q);
+
+	if (r != WEFT_OK)
+		return r;
+	q->marker.redo = redo;
+	/* Those without a place of their own begin behind the last event. */
+	if (!call_has(c, "keep"))
+		q->marker.keep = 0;
+	return window_run(c, q, r);
+}
+
+int method_truncate(struct call *c)
+{
+	return simple_change(c, MARKER_TRUNCATE, false);
+}
+
+int method_clear(struct call *c)
+{
+	return simple_change(c, MARKER_CLEAR, false);
+}
+
+int method_undo(struct call *c)
+{
+	return simple_change(c, MARKER_UNDO, false);
+}
+
+int method_redo(struct call *c)
+{
+	return simple_change(c, MARKER_UNDO, true);
+}
+
+int method_set_history(struct call *c)
+{
+	struct session_rec rec;
+	struct request *q;
+	int r = window_request(c, MARKER_HISTORY, &rec, &q);
+
+	if (r != WEFT_OK)
+		return r;
+	q->marker.keep = 0;
+	if (yyjson_arr_size(call_val(c, "messages")) > 0)
+		r = request_take_messages(q, call_raw(c, "messages"), c->limits,
+					  c->err);
+	return window_run(c, q, r);
+}

@@ -1,0 +1,101 @@
+/* window.c - the window of a session, and how much a fork inherits. */
+#include "base/error.h"
+#include "base/id.h"
+#include "engine/internal.h"
+#include "model/marker.h"
+
+int engine_window(struct engine *e, const struct session_rec *rec,
+		  struct arena *a, struct window *ret, struct weft_error *err)
+{
+	const struct event_range range = {
+		.session = rec->id,
+		.first = rec->window_seq,
+		.last = rec->window_seq,
+		.max_events = 1,
+	};
+	struct seen_page page = { 0 };
+	struct marker m;
+	int r;
+
+	*ret = (struct window){ .first_kept = 1 };
+	if (!rec->window_seq)
+		return WEFT_OK;
+	r = read_seen(e, &range, true, a, &page, err);
+	if (r < 0)
+		return r;
+	/* Damaged or gone: what it said is not known; show everything. */
+	if (page.n == 0 || page.v[0].type != EVENT_MARKER)
+		return WEFT_OK;
+	r = marker_read(page.v[0].body, a, &m, err);
+	if (r < 0)
+		return r;
+	*ret = (struct window){
+		.marker = rec->window_seq,
+		.first_kept = m.first_kept,
+		.summary = m.summary,
+	};
+	return WEFT_OK;
+}
+
+/* The messages of first..last that the session sees. */
+static int count_messages(struct engine *e, const struct weft_id *session,
+			  uint64_t first, uint64_t last, uint64_t *ret,
+			  struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena a = { 0 };
+	struct event_range range = {
+		.session = *session,
+		.first = first,
+		.last = last,
+		.types = UINT64_C(1) << EVENT_MESSAGE,
+	};
+	struct seen_page page = { 0 };
+
+	arena_init(&a, 0);
+	*ret = 0;
+	while (!page.done && range.first <= range.last) {
+		int r;
+
+		arena_reset(&a);
+		r = read_seen(e, &range, false, &a, &page, err);
+		if (r < 0)
+			return r;
+		if (page.n == 0)
+			break;
+		for (size_t i = 0; i < page.n; i++)
+			*ret += page.v[i].type == EVENT_MESSAGE &&
+				page.v[i].state != STATE_DAMAGED;
+		range.first = page.v[page.n - 1].last + 1;
+	}
+	return WEFT_OK;
+}
+
+int engine_count_inherited(struct engine *e, const struct session_rec *rec,
+			   uint64_t at, uint64_t *ret, struct weft_error *err)
+{
+	struct session_rec owner = *rec;
+	CLEANUP(arena_done) struct arena a = { 0 };
+	uint64_t n;
+	int r;
+
+	arena_init(&a, 0);
+	while (at <= owner.fork_seq) {
+		struct weft_id parent = owner.parent;
+
+		r = engine_session(e, &parent, &a, &owner, err);
+		if (r < 0)
+			return r;
+	}
+	/* From whichever end is nearer. */
+	if (at - owner.fork_seq <
+	    owner.head_seq - u64_min(at, owner.head_seq)) {
+		r = count_messages(e, &owner.id, owner.fork_seq + 1, at, &n,
+				   err);
+		*ret = owner.inherited_count + n;
+		return r;
+	}
+	r = count_messages(e, &owner.id, at + 1, owner.head_seq, &n, err);
+	*ret = owner.inherited_count + owner.message_count -
+	       u64_min(owner.message_count, n);
+	return r;
+}
