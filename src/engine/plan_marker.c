@@ -41,14 +41,14 @@ static int undo(struct plan *p, struct plan_session *s,
 	uint64_t ignored;
 	int r;
 
-	if (!s->rec.window_seq)
-		return fail(err, WEFT_INVALID,
-			    "there is nothing to undo: the window was never "
-			    "changed");
 	if (ask->redo && now->how != MARKER_UNDO)
 		return fail(err, WEFT_INVALID,
 			    "there is nothing to redo: the last change of the "
 			    "window was not undone");
+	if (!s->rec.window_seq)
+		return fail(err, WEFT_INVALID,
+			    "there is nothing to undo: the window was never "
+			    "changed");
 	r = read_marker(p, s, before, &was, &ignored, err);
 	if (r < 0)
 		return r;
