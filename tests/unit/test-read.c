@@ -117,7 +117,7 @@ struct fork {
 };
 
 static int plan_a_fork(void *ctx, struct store_view *view, struct op_list *out,
-		     struct weft_error *err)
+		       struct weft_error *err)
 {
 	struct fork *f = ctx;
 	struct session_rec *rec = ARENA_NEW(&f->arena, struct session_rec);
