@@ -176,6 +176,9 @@ int method_undo(struct call *c);
 int method_redo(struct call *c);
 int method_markers(struct call *c);
 
+/* chain.c */
+int list_chain(struct call *c);
+
 /* list.c */
 int method_list(struct call *c);
 
@@ -196,6 +199,7 @@ int method_tasks(struct call *c);
 
 /* route.c */
 int method_route(struct call *c);
+int method_reset(struct call *c);
 
 /* limits.c */
 int method_limits(struct call *c);

@@ -135,8 +135,13 @@ int method_list(struct call *c)
 {
 	struct list_query q = { 0 };
 	struct session_page page;
-	int r = query_fill(c, &q);
+	int r;
 
+	if (call_has(c, "key"))
+		return list_chain(c);
+	if (call_bool(c, "chain"))
+		return fail(c->err, WEFT_INVALID, "chain: of which key?");
+	r = query_fill(c, &q);
 	if (r != WEFT_OK)
 		return r;
 	r = c->store->ops->list(c->store, &q, &c->arena, &page, c->err);

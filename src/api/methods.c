@@ -380,6 +380,13 @@ static const struct field fields_list[] = {
 	{ .name = "user",
 	  .about = "only those of this user",
 	  .type = TYPE_LINE },
+	{ .name = "key",
+	  .about = "only the session that has this key; only chain, deleted, "
+		   "limit and cursor count besides",
+	  .type = TYPE_LINE },
+	{ .name = "chain",
+	  .about = "with key: also those that had it before, newest first",
+	  .type = TYPE_BOOLEAN },
 	{ .name = "deleted",
 	  .about = "also those that were deleted",
 	  .type = TYPE_BOOLEAN },
@@ -420,6 +427,13 @@ static const struct field fields_route[] = {
 	{ .name = "dry_run",
 	  .about = "only look; make nothing",
 	  .type = TYPE_BOOLEAN },
+};
+
+static const struct field fields_reset[] = {
+	FIELD_SESSION,
+	{ .name = "token",
+	  .about = "the token of a lease",
+	  .type = TYPE_INTEGER },
 };
 
 #define FIELDS(list) .fields = (list), .n_fields = ARRAY_LEN(list)
@@ -510,6 +524,13 @@ const struct method methods[] = {
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_route),
 	  .run = method_route },
+	{ .name = "reset",
+	  .about = "Begin a new session under the same key; the old one stays "
+		   "as its previous one.",
+	  .answer = "the new session",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_reset),
+	  .run = method_reset },
 	{ .name = "append",
 	  .about = "Append messages; durable when it answers.",
 	  .answer = "`{\"seq\",\"id\",\"session\",\"count\"}` of the first, "

@@ -76,3 +76,26 @@ int method_route(struct call *c)
 	encode_route(&c->out, &route, &end);
 	return WEFT_OK;
 }
+
+int method_reset(struct call *c)
+{
+	struct session_rec rec;
+	struct request *q;
+	struct weft_id id;
+	int r = call_session_id(c, &id);
+
+	if (r != WEFT_OK)
+		return r;
+	q = request_new(REQUEST_RESET, c->err);
+	if (!q)
+		return WEFT_NO_MEMORY;
+	q->session = id;
+	q->token = call_u64(c, "token", 0);
+	r = call_run(c, q);
+	if (r != WEFT_OK)
+		return r;
+	id = q->ret_session;
+	request_free(q);
+	r = engine_session(c->engine, &id, &c->arena, &rec, c->err);
+	return r == WEFT_OK ? encode_session(c, &rec) : r;
+}

@@ -12,6 +12,8 @@ enum {
 	OPT_AGENT,
 	OPT_CHANNEL,
 	OPT_USER,
+	OPT_KEY,
+	OPT_CHAIN,
 	OPT_DELETED,
 	OPT_SORT,
 	OPT_LIMIT,
@@ -50,6 +52,13 @@ static const struct opt opts[] = {
 		       .takes = "U",
 		       .kind = OPT_TEXT,
 		       .about = "only those of this user" },
+	[OPT_KEY] = { .name = "key",
+		      .takes = "K",
+		      .kind = OPT_TEXT,
+		      .about = "only the session that has this key" },
+	[OPT_CHAIN] = { .name = "chain",
+			.about = "with --key: also those that had it before, "
+				 "newest first" },
 	[OPT_DELETED] = { .name = "deleted",
 			  .about = "also those that were deleted" },
 	[OPT_SORT] = { .name = "sort",
@@ -141,6 +150,8 @@ static int run(struct cli *c)
 	req_opt(&q, "agent", OPT_AGENT);
 	req_opt(&q, "channel", OPT_CHANNEL);
 	req_opt(&q, "user", OPT_USER);
+	req_opt(&q, "key", OPT_KEY);
+	req_switch(&q, "chain", OPT_CHAIN);
 	req_switch(&q, "deleted", OPT_DELETED);
 	req_opt(&q, "sort", OPT_SORT);
 	req_number(&q, "limit", OPT_LIMIT);

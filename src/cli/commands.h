@@ -29,6 +29,7 @@ extern const struct command cmd_redo;
 extern const struct command cmd_reindex;
 extern const struct command cmd_rename;
 extern const struct command cmd_repair;
+extern const struct command cmd_reset;
 extern const struct command cmd_restore;
 extern const struct command cmd_route;
 extern const struct command cmd_set;

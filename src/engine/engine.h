@@ -41,6 +41,7 @@ enum request_kind {
 	REQUEST_RESTORE,
 	REQUEST_LEASE,
 	REQUEST_PLAIN, /* an event whose body says all that there is to it */
+	REQUEST_RESET, /* begin anew under the same key */
 	REQUEST_ROUTE, /* find the session of a route, or make it */
 	REQUEST_FORK,
 	REQUEST_MARKER
@@ -189,10 +190,12 @@ int engine_resolve_route(struct engine *e, const struct route_request *q,
 struct route_end {
 	struct weft_id session; /* zero: there is none */
 	bool created;
+	bool over; /* it was found, and a new one follows it */
 };
 
 /*
- * Find the session of a route, or make it unless `dry`.  CONFLICT: the key is
+ * Find the session of a route, or make it unless `dry`.  One that is over by
+ * its expiry or the reset policy is followed by a new one.  CONFLICT: the key is
  * that of another conversation.  May add to r->why.
  */
 int engine_route(struct engine *e, struct route *r, bool dry, struct arena *a,

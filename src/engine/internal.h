@@ -83,6 +83,10 @@ int request_check_name(struct weft_str name, const char *field,
 int route_check_hit(const struct route *r, const struct session_rec *rec,
 		    bool holds_person, struct arena *a, struct weft_error *err);
 
+/* Whether a message that arrives now begins a new conversation. */
+bool route_is_over(const struct route *r, const struct session_rec *rec,
+		   int64_t now_ms);
+
 void routing_init(struct routing *r);
 void routing_done(struct routing *r);
 

@@ -133,6 +133,8 @@ int plan_one(struct plan *p, struct request *q)
 		return plan_plain(p, q, &q->err);
 	case REQUEST_LEASE:
 		return plan_lease(p, q, &q->err);
+	case REQUEST_RESET:
+		return plan_reset(p, q, &q->err);
 	case REQUEST_ROUTE:
 		return plan_route(p, q, &q->err);
 	case REQUEST_FORK:

@@ -264,6 +264,13 @@ int plan_same_lease(struct plan *p, const struct request *q,
 		    const struct store_event *e, bool *ret,
 		    struct weft_error *err);
 
+/*
+ * Make the session of q->create in the place of `old`: it takes all names of
+ * that, and what it was set to; `old` stays as its previous one.
+ */
+int plan_begin_anew(struct plan *p, struct request *q, struct plan_session *old,
+		    struct weft_error *err);
+
 /* ---- the kinds of requests ---- */
 
 int plan_create(struct plan *p, struct request *q, struct weft_error *err);
@@ -274,6 +281,7 @@ int plan_redact(struct plan *p, struct request *q, struct weft_error *err);
 int plan_delete(struct plan *p, struct request *q, struct weft_error *err);
 int plan_restore(struct plan *p, struct request *q, struct weft_error *err);
 int plan_plain(struct plan *p, struct request *q, struct weft_error *err);
+int plan_reset(struct plan *p, struct request *q, struct weft_error *err);
 int plan_route(struct plan *p, struct request *q, struct weft_error *err);
 int plan_lease(struct plan *p, struct request *q, struct weft_error *err);
 int plan_fork(struct plan *p, struct request *q, struct weft_error *err);

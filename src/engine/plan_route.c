@@ -54,6 +54,19 @@ static int join_person(struct plan *p, struct request *q,
 	return r == WEFT_LIMIT ? WEFT_OK : r;
 }
 
+/* Answer with a session that was found, or with the one that follows it. */
+static int take_found(struct plan *p, struct request *q, struct plan_session *s,
+		      bool holds_person, struct weft_error *err)
+{
+	int r = route_check_hit(q->route, &s->rec, holds_person, &p->arena,
+				err);
+
+	plan_answer_existing(q, &s->rec);
+	if (r < 0 || !route_is_over(q->route, &s->rec, p->now_ms))
+		return r;
+	return plan_begin_anew(p, q, s, err);
+}
+
 int plan_route(struct plan *p, struct request *q, struct weft_error *err)
 {
 	const struct weft_id no_root = { { 0 } };
@@ -66,15 +79,13 @@ int plan_route(struct plan *p, struct request *q, struct weft_error *err)
 		r = find_holder(p, q->route->person, &x, &person, err);
 	if (r < 0)
 		return r;
-	if (holder) {
-		plan_answer_existing(q, &holder->rec);
-		return route_check_hit(q->route, &holder->rec, holder == person,
-				       &p->arena, err);
-	}
+	if (holder)
+		return take_found(p, q, holder, holder == person, err);
 	if (person && q->route->linked) {
-		r = route_check_hit(q->route, &person->rec, true, &p->arena,
-				    err);
-		return r < 0 ? r : join_person(p, q, person, names.key, err);
+		r = take_found(p, q, person, true, err);
+		return r < 0 || q->ret_created ?
+			       r :
+			       join_person(p, q, person, names.key, err);
 	}
 	r = free_aliases(p, q, &names, err);
 	return r < 0 ? r : plan_add_session(p, q, &no_root, &names, err);

@@ -198,6 +198,7 @@ int request_check(struct request *q, const struct store_limits *limits,
 	case REQUEST_PATCH:
 	case REQUEST_DELETE:
 	case REQUEST_RESTORE:
+	case REQUEST_RESET:
 	case REQUEST_PLAIN:
 		break;
 	}

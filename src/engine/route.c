@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "engine/internal.h"
+#include "model/lease.h"
+#include "route/lifecycle.h"
 
 /* ---- the configuration ---- */
 
@@ -152,6 +154,18 @@ int route_check_hit(const struct route *r, const struct session_rec *rec,
 		       fail_other(r, rec, &stored, a, err);
 }
 
+bool route_is_over(const struct route *r, const struct session_rec *rec,
+		   int64_t now_ms)
+{
+	/* Nobody's turn is cut in two, and a caller's own key is the
+	 * caller's. */
+	if (lease_in_force(rec, now_ms) || r->own_key || rec->key.len == 0)
+		return false;
+	return lifecycle_is_expired(rec->expires_at, now_ms) ||
+	       lifecycle_is_stale(&r->reset, rec->last_interaction_at, now_ms,
+				  lifecycle_local_offset);
+}
+
 /* Whom people share a conversation with, they should know. */
 static void say_shared(struct route *r, const struct session_rec *rec,
 		       struct arena *a)
@@ -166,7 +180,64 @@ static void say_shared(struct route *r, const struct session_rec *rec,
 		  STR_ARG(text_cut(r->sender, 64)));
 }
 
+static void say_over(struct route *r, const struct session_rec *rec,
+		     int64_t now_ms, struct arena *a)
+{
+	char id[WEFT_ID_CHARS + 1];
+
+	id_format(&rec->id, id);
+	route_say(r, a, "session %s is over: %s", id,
+		  lifecycle_is_expired(rec->expires_at, now_ms) ?
+			  "it has expired" :
+			  "the reset policy says so");
+}
+
 /* ---- finding it ---- */
+
+/* Who holds the names of a route, and what is known of that session. */
+struct held {
+	struct name_rec names[2]; /* its key, and its person */
+	struct session_rec rec;
+	bool by_person; /* the key of this channel is nobody's */
+};
+
+static int read_held(struct engine *e, const struct route *r, struct arena *a,
+		     struct held *h, struct weft_error *err)
+{
+	const struct weft_str names[] = { r->key, r->person };
+	size_t n = r->person.len ? 2 : 1;
+	const struct weft_id *id;
+	int s;
+
+	*h = (struct held){ 0 };
+	s = e->store->ops->get_names(e->store, names, n, a, h->names, err);
+	if (s < 0)
+		return s;
+	h->by_person = id_is_zero(&h->names[0].session) && r->linked;
+	id = &h->names[h->by_person].session;
+	return id_is_zero(id) ? WEFT_OK :
+				engine_session(e, id, a, &h->rec, err);
+}
+
+/*
+ * Between the look at a name and the look at its session both may have
+ * changed: what does not fit together is looked at again under the lock.
+ */
+static int is_settled(struct engine *e, const struct route *r, struct arena *a,
+		      const struct held *h, bool *ret, struct weft_error *err)
+{
+	struct held again;
+	int s;
+
+	*ret = !h->by_person && !h->rec.deleted_at &&
+	       str_eq(h->rec.key, r->key);
+	if (*ret || id_is_zero(&h->rec.id))
+		return WEFT_OK;
+	s = read_held(e, r, a, &again, err);
+	*ret = s == WEFT_OK && id_eq(&again.rec.id, &h->rec.id) &&
+	       !again.rec.deleted_at && again.by_person == h->by_person;
+	return s;
+}
 
 /*
  * Look without writing; ret->session stays zero if there is none.
@@ -176,26 +247,24 @@ static int find_by_reading(struct engine *e, struct route *r, struct arena *a,
 			   struct route_end *ret, bool *ret_by_person,
 			   struct weft_error *err)
 {
-	const struct weft_str names[] = { r->key, r->person };
-	size_t n = r->person.len ? 2 : 1;
-	struct name_rec held[2] = { 0 };
-	struct session_rec rec;
-	int s;
+	bool settled = false;
+	struct held h;
+	int s = read_held(e, r, a, &h, err);
 
-	s = e->store->ops->get_names(e->store, names, n, a, held, err);
-	if (s < 0)
-		return s;
-	*ret_by_person = id_is_zero(&held[0].session) && r->linked;
-	if (id_is_zero(&held[*ret_by_person].session))
-		return WEFT_OK;
-	s = engine_session(e, &held[*ret_by_person].session, a, &rec, err);
 	if (s == WEFT_OK)
-		s = route_check_hit(r, &rec, id_eq(&rec.id, &held[1].session),
-				    a, err);
+		s = is_settled(e, r, a, &h, &settled, err);
+	if (s != WEFT_OK || !settled)
+		return s;
+	s = route_check_hit(r, &h.rec, id_eq(&h.rec.id, &h.names[1].session), a,
+			    err);
 	if (s != WEFT_OK)
 		return s;
-	ret->session = rec.id;
-	say_shared(r, &rec, a);
+	*ret_by_person = h.by_person;
+	ret->session = h.rec.id;
+	say_shared(r, &h.rec, a);
+	ret->over = route_is_over(r, &h.rec, engine_now_ms(e));
+	if (ret->over)
+		say_over(r, &h.rec, engine_now_ms(e), a);
 	return WEFT_OK;
 }
 
@@ -296,7 +365,8 @@ int engine_route(struct engine *e, struct route *r, bool dry, struct arena *a,
 	if (s != WEFT_OK || dry)
 		return s;
 	/* The key of this channel becomes one of the person's names. */
-	if (!id_is_zero(&ret->session) && (!by_person || e->read_only))
+	if (!id_is_zero(&ret->session) && !ret->over &&
+	    (!by_person || e->read_only))
 		return WEFT_OK;
 	return run_request(e, r, a, ret, err);
 }

@@ -35,11 +35,8 @@ static int64_t instant_of(int64_t wall, local_offset *at)
 	/* Clocks change at most once between these two. */
 	int64_t before = at(wall - DAY_MS), after = at(wall + DAY_MS);
 	int64_t first = wall - before, second = wall - after;
-	bool first_fits = at(first) == before;
 
-	if (at(second) == after && (!first_fits || second < first))
-		return second;
-	return first;
+	return at(first) != before && at(second) == after ? second : first;
 }
 
 int64_t lifecycle_last_hour(int64_t now_ms, unsigned hour, local_offset *at)

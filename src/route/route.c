@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "route/lifecycle.h"
 #include "route/norm.h"
 
 #define SHOWN 64 /* characters of a value in `why` */
@@ -385,6 +386,7 @@ int route_resolve(const struct config *c, const struct route_request *q,
 	ret->aliases = names_legacy(ret->agent, &q->context, &v.sender, a);
 	name_list_add(&ret->main_aliases, names_main(ret->agent, a), a);
 	ret->main_key = scope_key(names_main(ret->agent, a), a);
+	ret->reset = lifecycle_policy(c, &q->context, a);
 	r = take_own_key(q, a, ret, err);
 	if (r == WEFT_OK && a->failed)
 		r = arena_error(a, err);

@@ -34,6 +34,8 @@ struct route {
 	struct weft_str person;
 	/* Their keys on the channels that their ids name. */
 	struct name_list other_keys;
+	struct config_reset reset; /* when it begins anew by itself */
+
 	struct weft_str sender;  /* who speaks, linked ids put together */
 	struct weft_str channel; /* normalised */
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The examples of docs/ROUTING.md: each command, run under the configuration
-# above it, prints the lines below it.
+# The examples of docs/ROUTING.md and docs/LIFECYCLE.md: each command, run under
+# the configuration above it, prints the lines below it.  "ID" there is any id.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -10,6 +10,7 @@ mkdir "$work/home"
 HOME=$work/home python3 -B - "$WEFT" "$work" <<'END'
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -26,7 +27,7 @@ printed = ""
 
 
 def fail(number, text):
-    sys.exit("docs/ROUTING.md:%d: %s" % (number, text))
+    sys.exit("%s:%d: %s" % (name, number, text))
 
 
 def run(number, line):
@@ -37,32 +38,34 @@ def run(number, line):
                           stderr=subprocess.PIPE, universal_newlines=True)
     if done.returncode:
         fail(number, done.stderr)
-    return done.stdout.splitlines()
+    return re.sub(r"\b[0-9A-HJKMNP-TV-Z]{26}\b", "ID",
+                  done.stdout).splitlines()
 
 
-with open("docs/ROUTING.md", encoding="utf-8") as page:
-    for number, line in enumerate(page, 1):
-        line = line.rstrip("\n")
-        if line.startswith("```"):
-            if block == "json":
-                text = "\n".join(lines)
-                json.loads(text)
-                with open(config, "w", encoding="utf-8") as out:
-                    out.write(text)
-                # Each configuration has a store of its own.
-                shutil.rmtree(store, ignore_errors=True)
-            block = None if block else line[3:]
-            lines = []
-        elif block == "console" and line.startswith("$ "):
-            printed = run(number, line[2:])
-            commands += 1
-        elif block == "console":
-            wanted += 1
-            if line not in printed:
-                fail(number, "not printed, but:\n" + "\n".join(printed))
-        elif block:
-            lines.append(line)
+for name in "docs/ROUTING.md", "docs/LIFECYCLE.md":
+    with open(name, encoding="utf-8") as page:
+        for number, line in enumerate(page, 1):
+            line = line.rstrip("\n")
+            if line.startswith("```"):
+                if block == "json":
+                    text = "\n".join(lines)
+                    json.loads(text)
+                    with open(config, "w", encoding="utf-8") as out:
+                        out.write(text)
+                    # Each configuration has a store of its own.
+                    shutil.rmtree(store, ignore_errors=True)
+                block = None if block else line[3:]
+                lines = []
+            elif block == "console" and line.startswith("$ "):
+                printed = run(number, line[2:])
+                commands += 1
+            elif block == "console":
+                wanted += 1
+                if line not in printed:
+                    fail(number, "not printed, but:\n" + "\n".join(printed))
+            elif block:
+                lines.append(line)
 if commands < 20 or wanted < 30:
-    sys.exit("docs/ROUTING.md has %d commands and %d lines of output"
+    sys.exit("the pages have %d commands and %d lines of output"
              % (commands, wanted))
 END
