@@ -73,19 +73,57 @@ static int step_last50(struct place *p, uint64_t i, int64_t *ret_ns,
 	return r;
 }
 
-static int step_list50(struct place *p, uint64_t i, int64_t *ret_ns,
-		       struct weft_error *err)
+/* One call of the door, whose answer nobody looks at. */
+static int step_call(struct place *p, const char *request, int64_t *ret_ns,
+		     struct weft_error *err)
 {
-	static const char request[] = "{\"method\":\"list\",\"limit\":50}";
 	struct weft_answer *answer;
 	int64_t start = now_ns();
-	int r = weft_call(p->store, request, sizeof(request) - 1, &answer, err);
+	int r = weft_call(p->store, request, strlen(request), &answer, err);
 
-	(void)i;
 	*ret_ns = now_ns() - start;
 	if (r == WEFT_OK)
 		weft_answer_free(answer);
 	return r;
+}
+
+static int step_list50(struct place *p, uint64_t i, int64_t *ret_ns,
+		       struct weft_error *err)
+{
+	(void)i;
+	return step_call(p, "{\"method\":\"list\",\"limit\":50}", ret_ns, err);
+}
+
+static int step_fork(struct place *p, uint64_t i, int64_t *ret_ns,
+		     struct weft_error *err)
+{
+	(void)i;
+	return step_call(p,
+			 "{\"method\":\"fork\",\"session\":\"" BENCH_LONG "\"}",
+			 ret_ns, err);
+}
+
+/* A window of 50 messages from now on, begun with each step anew. */
+static int step_marker(struct place *p, uint64_t i, int64_t *ret_ns,
+		       struct weft_error *err)
+{
+	char request[160];
+
+	(void)snprintf(request, sizeof(request),
+		       "{\"method\":\"compact\",\"session\":\"" BENCH_LONG
+		       "\",\"keep\":50,\"summary\":\"step %llu\"}",
+		       (unsigned long long)i);
+	return step_call(p, request, ret_ns, err);
+}
+
+static int step_window(struct place *p, uint64_t i, int64_t *ret_ns,
+		       struct weft_error *err)
+{
+	(void)i;
+	return step_call(p,
+			 "{\"method\":\"history\",\"session\":\"" BENCH_LONG
+			 "\",\"view\":\"window\",\"last\":50}",
+			 ret_ns, err);
 }
 
 static int step_open(struct place *p, uint64_t i, int64_t *ret_ns,
@@ -109,7 +147,10 @@ static const struct row {
 	const char *must; /* what we promise, on a quiet machine */
 } rows[] = {
 	{ "append", step_append, "" },
+	{ "fork", step_fork, "ratio 1.5" },
 	{ "name", step_name, "ratio 1.5" },
+	{ "marker", step_marker, "ratio 1.5" },
+	{ "window", step_window, "" },
 	{ "last50", step_last50, "100 us" },
 	{ "list50", step_list50, "300 us" },
 	{ "open", step_open, "50000 us" },

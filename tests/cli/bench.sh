@@ -12,7 +12,7 @@ measure() {
 	same '' "$(ls "$dir/there")"
 }
 
-rows='["append", "name", "last50", "list50", "open"]'
+rows='["append", "fork", "name", "marker", "window", "last50", "list50", "open"]'
 
 if [ "${1-}" = full ]; then
 	measure scale
