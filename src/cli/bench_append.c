@@ -19,11 +19,14 @@ struct load {
 	atomic_int failed; /* a code */
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
-	struct times times; /* mutex */
+	struct times times; /* mutex, or whoever lands */
 	uint64_t done;      /* mutex */
-	unsigned in_flight; /* mutex */
-	unsigned wake_at;   /* mutex: wake the producer at so many; 0: awake */
 	struct weft_error err;
+	/* In flight: when each was submitted, how many have landed, and at
+	 * which one the producer wants to be woken. */
+	int64_t *begun;
+	unsigned window;
+	atomic_ullong landed, wake_at;
 };
 
 /* ---- blocking ---- */
@@ -80,83 +83,64 @@ static void run_threads(struct load *l, unsigned n)
 
 /* ---- in flight ---- */
 
-struct flight {
-	struct load *load;
-	int64_t begun;
-	struct flight *next; /* free list */
-};
-
-static struct flight *free_flights; /* of the one load that runs; its mutex */
-
+/* They land in the order in which they were submitted, one at a time. */
 static void landed(void *ctx, int code, const struct weft_receipt *receipt,
 		   const struct weft_error *err)
 {
-	struct flight *f = ctx;
-	struct load *l = f->load;
-	int64_t now = now_ns();
+	struct load *l = ctx;
+	uint64_t i = atomic_load_explicit(&l->landed, memory_order_relaxed);
 
 	(void)receipt;
-	(void)pthread_mutex_lock(&l->mutex);
 	if (code < 0) {
 		l->err = *err;
 		atomic_store(&l->failed, code);
 	}
-	times_add(&l->times, now - f->begun);
-	l->done++;
-	l->in_flight--;
-	f->next = free_flights;
-	free_flights = f;
-	if (l->wake_at && l->in_flight < l->wake_at) {
-		l->wake_at = 0;
-		(void)pthread_cond_signal(&l->cond);
-	}
+	times_add(&l->times, now_ns() - l->begun[i % l->window]);
+	atomic_store(&l->landed, i + 1);
+	if (i + 1 != atomic_load(&l->wake_at))
+		return;
+	(void)pthread_mutex_lock(&l->mutex);
+	(void)pthread_cond_signal(&l->cond);
+	(void)pthread_mutex_unlock(&l->mutex);
+}
+
+/* Sleep until so many have landed. */
+static void wait_for(struct load *l, uint64_t n)
+{
+	(void)pthread_mutex_lock(&l->mutex);
+	atomic_store(&l->wake_at, n);
+	while (atomic_load(&l->landed) < n)
+		(void)pthread_cond_wait(&l->cond, &l->mutex);
 	(void)pthread_mutex_unlock(&l->mutex);
 }
 
 /* One producer that keeps `window` appends under way. */
 static int run_flights(struct load *l, unsigned window)
 {
-	struct flight *all = mem_zero(window, sizeof(*all));
+	uint64_t sent = 0;
 	int r = WEFT_OK;
 
-	if (!all)
+	l->begun = mem_zero(window, sizeof(*l->begun));
+	if (!l->begun)
 		return fail_no_memory(&l->err);
-	free_flights = NULL;
-	for (unsigned i = 0; i < window; i++) {
-		all[i] = (struct flight){ .load = l, .next = free_flights };
-		free_flights = &all[i];
-	}
+	l->window = window;
+	atomic_store(&l->landed, 0);
 	while (now_ns() < l->until && r == WEFT_OK) {
 		uint64_t i = atomic_fetch_add(&l->next, 1);
 		char text[1100];
 		struct weft_str m = bench_message(text, i);
-		struct flight *f;
 
-		(void)pthread_mutex_lock(&l->mutex);
-		while (l->in_flight == window) {
-			l->wake_at = window - window / 8;
-			(void)pthread_cond_wait(&l->cond, &l->mutex);
-		}
-		f = free_flights;
-		free_flights = f->next;
-		l->in_flight++;
-		(void)pthread_mutex_unlock(&l->mutex);
-		f->begun = now_ns();
+		/* With room for some, so that it is not woken for each. */
+		if (sent - atomic_load(&l->landed) == window)
+			wait_for(l, sent - window + window / 8);
+		l->begun[sent % window] = now_ns();
 		r = weft_submit(l->store, l->ids[i * 7919 % SESSIONS], 26,
-				m.ptr, m.len, NULL, landed, f, &l->err);
-		if (r < 0) {
-			(void)pthread_mutex_lock(&l->mutex);
-			l->in_flight--;
-			(void)pthread_mutex_unlock(&l->mutex);
-		}
+				m.ptr, m.len, NULL, landed, l, &l->err);
+		sent += r == WEFT_OK;
 	}
-	(void)pthread_mutex_lock(&l->mutex);
-	while (l->in_flight) {
-		l->wake_at = 1;
-		(void)pthread_cond_wait(&l->cond, &l->mutex);
-	}
-	(void)pthread_mutex_unlock(&l->mutex);
-	mem_free(all);
+	wait_for(l, sent);
+	l->done = sent;
+	mem_free(l->begun);
 	return r;
 }
 

@@ -177,16 +177,13 @@ struct batch {
 	struct arena *arena;
 };
 
-/* The run of a session; sessions in memory know theirs by number. */
+/* The run of a session; sessions in memory know theirs by number.  Needs M. */
 static struct run *run_of(struct jsonl *js, struct batch *b,
 			  const struct weft_id *session)
 {
-	struct live *l;
+	struct live *l = live_find(js, session);
 	struct run *run;
 
-	(void)pthread_mutex_lock(&js->mutex);
-	l = live_find(js, session);
-	(void)pthread_mutex_unlock(&js->mutex);
 	if (l && l->batch)
 		return &b->runs[l->batch - 1];
 	for (size_t i = b->n_runs; !l && i > 0; i--) {
@@ -238,6 +235,7 @@ static int group(struct jsonl *js, struct batch *b, struct weft_error *err)
 	b->next = ARENA_ARRAY(b->arena, size_t, n + 1);
 	if (!b->runs || !b->next)
 		return arena_error(b->arena, err);
+	(void)pthread_mutex_lock(&js->mutex);
 	for (size_t i = 0; i < n; i++) {
 		const struct store_op *op = &b->ops->v[i];
 		struct run *run;
@@ -254,6 +252,7 @@ static int group(struct jsonl *js, struct batch *b, struct weft_error *err)
 		run->last = i + 1;
 		run->lines++;
 	}
+	(void)pthread_mutex_unlock(&js->mutex);
 	return WEFT_OK;
 }
 
