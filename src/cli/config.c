@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -106,6 +107,13 @@ int cli_read_config(struct cli *c)
 		return fail_errno(c->err, r, "%s", in.file);
 	r = config_read(&c->config, &in, &c->arena, c->err);
 	mem_free(text);
+	for (char **v = environ; r == WEFT_OK && *v; v++) {
+		if (strncmp(*v, "WEFT_", 5) == 0)
+			config_check_variable(
+				&c->config,
+				(struct weft_str){ *v, strcspn(*v, "=") },
+				&c->arena);
+	}
 	return r;
 }
 

@@ -149,6 +149,13 @@ struct config_input {
 	const char *(*env)(const char *name);
 };
 
+/*
+ * Warn of a variable that looks like an override ("WEFT_SESSION_DMSCOPE"), and
+ * is none.
+ */
+void config_check_variable(struct config *c, struct weft_str name,
+			   struct arena *a);
+
 /* What is not given has its default. */
 int config_read(struct config *c, const struct config_input *in,
 		struct arena *a, struct weft_error *err);

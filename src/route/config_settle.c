@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "route/config.h"
 #include "route/norm.h"
 
@@ -13,6 +14,40 @@ void config_warn(struct config *c, struct arena *a, struct weft_str text)
 {
 	if (c->warnings.n < CONFIG_WARNINGS_MAX)
 		name_list_add(&c->warnings, text, a);
+}
+
+void config_check_variable(struct config *c, struct weft_str name,
+			   struct arena *a)
+{
+	struct weft_str low = norm_lower(name, a);
+
+	for (size_t s = 0; s < config_root.n_fields; s++) {
+		const struct config_field *section = &config_root.fields[s];
+		const struct config_object *o = section->object;
+		struct weft_str prefix =
+			arena_printf(a, "weft_%s_", section->name);
+		const char *words[16], *near;
+		size_t n = 0;
+
+		if (!prefix.len || !str_starts(low, prefix))
+			continue;
+		for (; n < o->n_fields && n < ARRAY_LEN(words); n++) {
+			words[n] = o->fields[n].name;
+			if (str_eq(str_skip(low, prefix.len), str_of(words[n])))
+				return;
+		}
+		near = near_word(str_skip(low, prefix.len), words, n);
+		config_warn(
+			c, a,
+			arena_printf(
+				a, "$%.*s: %s has no such field%s%.*s%s",
+				STR_ARG(name), section->name,
+				near ? "; did you mean " : "",
+				STR_ARG(near ? config_env_name(section->name,
+							       near, a) :
+					       STR("")),
+				near ? "?" : ""));
+	}
 }
 
 /* ---- dimensions and dm_scope ---- */

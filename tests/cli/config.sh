@@ -86,6 +86,13 @@ WEFT_SESSION_DM_SCOPE=x refused 2 invalid \
 	'$WEFT_SESSION_DM_SCOPE: session.dm_scope: expected one of *' config check
 same "$(cat docs/config.schema.json)" "$(weft config schema)"
 
+# A variable that looks like an override and is none.
+same 'weft: warning: $WEFT_SESSION_DM_SCOP: session has no such field; did you mean WEFT_SESSION_DM_SCOPE?' \
+	"$(WEFT_SESSION_DM_SCOP=main weft list 2>&1 >/dev/null)"
+same 'weft: warning: $WEFT_SERVER_X: server has no such field' \
+	"$(WEFT_SERVER_X=1 weft list 2>&1 >/dev/null)"
+same '' "$(WEFT_OTHER_THING=1 WEFT_SESSIONS=2 weft list 2>&1 >/dev/null)"
+
 # URLs that are none.
 refused 2 invalid '*no scheme*jsonl:./x' list --store ./x
 refused 2 invalid '*unknown scheme "foo:"*' list --store foo:x

@@ -406,6 +406,24 @@ static void variables_override_the_file(void **state)
 		strstr(err.message, "$WEFT_SESSION_DIMENSIONS: not JSON"));
 }
 
+static void variables_that_override_nothing_are_told(void **state)
+{
+	struct config c;
+
+	(void)state;
+	read_ok("{}", &c);
+	config_check_variable(&c, STR("WEFT_SESSION_DM_SCOPE"), &arena);
+	config_check_variable(&c, STR("WEFT_STORE"), &arena);
+	config_check_variable(&c, STR("WEFT_TEST_DATA"), &arena);
+	config_check_variable(&c, STR("PATH"), &arena);
+	assert_int_equal(c.warnings.n, 0);
+	config_check_variable(&c, STR("WEFT_AGENTS_LISTS"), &arena);
+	assert_int_equal(c.warnings.n, 1);
+	expect_str("$WEFT_AGENTS_LISTS: agents has no such field; did you mean "
+		   "WEFT_AGENTS_LIST?",
+		   c.warnings.v[0]);
+}
+
 /* ---- writing ---- */
 
 static struct weft_str written(const struct config *c)
@@ -532,6 +550,7 @@ int main(void)
 		TEST(what_surprises_people_is_warned_about),
 		TEST(warnings_have_an_end),
 		TEST(variables_override_the_file),
+		TEST(variables_that_override_nothing_are_told),
 		TEST(what_is_in_force_can_be_read_again),
 		TEST(the_published_schema_is_the_table),
 		TEST(no_text_is_read_beyond_its_end),
