@@ -286,3 +286,52 @@ int text_check_line(struct weft_str s, size_t max, const char *field,
 	}
 	return WEFT_OK;
 }
+
+/* ---- white space ---- */
+
+/* Whether the character that `s` begins with, n bytes, is white space. */
+static bool is_space(struct weft_str s, size_t n)
+{
+	utf8proc_int32_t code = -1;
+
+	(void)utf8proc_iterate((const utf8proc_uint8_t *)s.ptr,
+			       (utf8proc_ssize_t)n, &code);
+	switch (code) {
+	case ' ':
+	case 0x85:
+	case 0xa0:
+	case 0x1680:
+	case 0x2028:
+	case 0x2029:
+	case 0x202f:
+	case 0x205f:
+	case 0x3000:
+		return true;
+	default:
+		return (code >= '\t' && code <= '\r') ||
+		       (code >= 0x2000 && code <= 0x200a);
+	}
+}
+
+/* How many bytes of white space `s` ends with, at most one character. */
+static size_t last_space(struct weft_str s)
+{
+	for (size_t n = 1; n <= 3 && n <= s.len; n++) {
+		struct weft_str tail = str_skip(s, s.len - n);
+
+		if (text_char_len(tail) == n)
+			return is_space(tail, n) ? n : 0;
+	}
+	return 0;
+}
+
+struct weft_str text_trim(struct weft_str s)
+{
+	size_t n;
+
+	while ((n = text_char_len(s)) > 0 && is_space(s, n))
+		s = str_skip(s, n);
+	while ((n = last_space(s)) > 0)
+		s.len -= n;
+	return s;
+}

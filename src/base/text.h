@@ -24,6 +24,9 @@ bool text_is_blank(struct weft_str s);
  */
 struct weft_str text_cut(struct weft_str s, size_t max);
 
+/* Without the white space of Unicode (25 code points) at both ends. */
+struct weft_str text_trim(struct weft_str s);
+
 /*
  * `s` for comparing without regard to case, marks and form: decomposed,
  * stripped of marks, case folded.  What is not UTF-8 is kept as it is.

@@ -44,50 +44,6 @@ static size_t encode(int32_t code, char out[4])
 	return 4;
 }
 
-/* ---- trimming ---- */
-
-static bool is_space(int32_t code)
-{
-	switch (code) {
-	case ' ':
-	case 0x85:
-	case 0xa0:
-	case 0x1680:
-	case 0x2028:
-	case 0x2029:
-	case 0x202f:
-	case 0x205f:
-	case 0x3000:
-		return true;
-	default:
-		return (code >= '\t' && code <= '\r') ||
-		       (code >= 0x2000 && code <= 0x200a);
-	}
-}
-
-/* How many bytes of white space `s` ends with, at most one character. */
-static size_t last_space(struct weft_str s)
-{
-	for (size_t n = 1; n <= 3 && n <= s.len; n++) {
-		struct weft_str tail = str_skip(s, s.len - n);
-
-		if (text_char_len(tail) == n)
-			return is_space(decode(tail.ptr, n)) ? n : 0;
-	}
-	return 0;
-}
-
-struct weft_str norm_trim(struct weft_str s)
-{
-	size_t n;
-
-	while ((n = text_char_len(s)) > 0 && is_space(decode(s.ptr, n)))
-		s = str_skip(s, n);
-	while ((n = last_space(s)) > 0)
-		s.len -= n;
-	return s;
-}
-
 /* ---- lower case ---- */
 
 static int32_t lower(int32_t code)

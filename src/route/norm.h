@@ -12,9 +12,13 @@
 #define ROUTE_NORM_H
 
 #include "base/arena.h"
+#include "base/text.h"
 
-/* Without the white space of Unicode (25 code points) at both ends. */
-struct weft_str norm_trim(struct weft_str s);
+/* Without white space at both ends. */
+static inline struct weft_str norm_trim(struct weft_str s)
+{
+	return text_trim(s);
+}
 
 /*
  * Simple lower-casing, one character for one, without regard to what stands
