@@ -124,6 +124,7 @@ struct session_rec {
 	struct totals own, total;
 	struct weft_str first_user, last_user, last_agent; /* previews */
 	uint64_t first_user_seq, last_user_seq, last_agent_seq;
+	uint64_t todos_seq; /* the last event that set them, or 0 */
 	uint64_t pinned;
 	struct weft_str lease_owner;
 	uint64_t lease_token;
@@ -363,6 +364,7 @@ struct store_limits {
 	uint64_t lease_ms;          /* 60 s, unless somebody asks for another */
 	uint64_t lease_ms_min;      /* 5 s */
 	uint64_t lease_ms_max;      /* 1 h */
+	uint64_t todos;             /* 1,000 per session */
 };
 
 struct store_open {

@@ -186,6 +186,10 @@ int method_list(struct call *c);
 int method_usage(struct call *c);
 int method_usage_add(struct call *c);
 
+/* todos.c */
+int method_todos(struct call *c);
+int method_todos_set(struct call *c);
+
 /* lease.c */
 int method_lease(struct call *c);
 

@@ -143,6 +143,17 @@ static const struct field fields_lease[] = {
 	FIELD_OP,
 };
 
+static const struct field fields_todos_set[] = {
+	FIELD_SESSION,
+	{ .name = "todos",
+	  .about = "the whole list: objects with content, status (pending, "
+		   "in_progress, completed, cancelled) and perhaps priority",
+	  .type = TYPE_ARRAY,
+	  .required = 1 },
+	FIELD_OP,
+	FIELD_TOKEN,
+};
+
 static const struct field fields_usage_add[] = {
 	FIELD_SESSION,
 	{ .name = "usage",
@@ -444,6 +455,9 @@ static const struct field fields_reset[] = {
 	"`{\"marker\":{\"id\",\"seq\",\"session\",\"how\",\"first_kept\"," \
 	"\"summary\",\"tokens_saved\",\"undoes\",\"created_at\"},"         \
 	"\"changed\"}`; the marker in force, or null if there is none"
+#define ANSWER_TODOS                                               \
+	"`{\"todos\":[...],\"summary\":{\"total\",\"incomplete\"," \
+	"\"in_progress\",\"completed\",\"cancelled\"}}`"
 #define ANSWER_REPORT                                                          \
 	"`{\"ok\",\"sessions\",\"events\",\"bytes\",\"blobs\",\"changed\","    \
 	"\"damaged\":[{\"session\",\"file\",\"line\",\"offset\",\"reason\"}]}" \
@@ -638,6 +652,18 @@ const struct method methods[] = {
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_lease),
 	  .run = method_lease },
+	{ .name = "todos",
+	  .about = "Say what is left to do in a session.",
+	  .answer = ANSWER_TODOS,
+	  .right = RIGHT_READ,
+	  FIELDS(fields_session),
+	  .run = method_todos },
+	{ .name = "todos_set",
+	  .about = "Replace the list of what is to do.",
+	  .answer = ANSWER_TODOS,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_todos_set),
+	  .run = method_todos_set },
 	{ .name = "usage",
 	  .about = "Say what a session has spent, by itself and with all that "
 		   "worked for it.",

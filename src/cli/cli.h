@@ -43,6 +43,13 @@ static inline const char *cli_arg(const struct cli *c, size_t i)
 	return i < c->line.n_args ? c->line.args[i] : NULL;
 }
 
+/*
+ * A text of the user's, checked: `given`, or if it is NULL what comes in on
+ * standard input, without its last newline.  `label` is what it is called.
+ */
+int cli_input(struct cli *c, const char *given, const char *label,
+	      struct buf *to);
+
 /* With --debug: one line on standard error. */
 void cli_debug(const struct cli *c, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -1,14 +1,8 @@
 /* cmd_append.c - weft append */
-#include <errno.h>
-#include <unistd.h>
-
 #include "base/error.h"
-#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/jsonl.h"
-
-#define STDIN_BYTES_MAX MIB(1024)
 
 enum { OPT_ROLE, OPT_OP, OPT_EXPECT, OPT_TOKEN, OPT_JSONL, OPT_ATOMIC };
 
@@ -48,46 +42,6 @@ static const struct arg args[] = {
 	  .optional = 1 },
 };
 
-static int read_stdin(struct cli *c, size_t max, struct buf *to)
-{
-	for (;;) {
-		char *room = buf_reserve(to, KIB(64));
-		ssize_t n;
-
-		if (!room)
-			return buf_error(to, c->err);
-		n = read(STDIN_FILENO, room, KIB(64));
-		if (n == 0)
-			return WEFT_OK;
-		if (n < 0 && errno != EINTR)
-			return fail_errno(c->err, errno, "standard input");
-		to->len += n > 0 ? (size_t)n : 0;
-		if (to->len > max)
-			return fail(c->err, WEFT_LIMIT,
-				    "standard input: more than %zu bytes", max);
-	}
-}
-
-/* The words to append: TEXT, or what comes in. */
-static int take_text(struct cli *c, struct buf *b)
-{
-	int r;
-
-	if (cli_arg(c, 1)) {
-		buf_add_str(b, str_of(cli_arg(c, 1)));
-		return buf_error(b, c->err);
-	}
-	if (isatty(STDIN_FILENO) == 1)
-		return fail(c->err, WEFT_USAGE,
-			    "append: TEXT is missing; or give it on standard "
-			    "input");
-	r = read_stdin(c, STDIN_BYTES_MAX, b);
-	/* The newline that ends the last line is the shell's. */
-	if (r == WEFT_OK && b->len > 0 && b->ptr[b->len - 1] == '\n')
-		b->len--;
-	return r;
-}
-
 static void text_receipt(struct cli *c, yyjson_val *receipt)
 {
 	out_printf(&c->out, "%llu %.*s%s\n",
@@ -104,11 +58,9 @@ static int append_text(struct cli *c)
 	int r;
 
 	buf_init(&text, SIZE_MAX);
-	r = take_text(c, &text);
+	r = cli_input(c, cli_arg(c, 1), "TEXT", &text);
 	if (r != WEFT_OK)
 		return r;
-	if (!text_is_utf8(buf_str(&text)))
-		return fail(c->err, WEFT_INVALID, "TEXT is not UTF-8");
 	req_init(&q, c, "append");
 	req_session(&q, 0);
 	req_open(&q, "message");

@@ -36,6 +36,7 @@ extern const struct command cmd_set;
 extern const struct command cmd_show;
 extern const struct command cmd_stats;
 extern const struct command cmd_tail;
+extern const struct command cmd_todo;
 extern const struct command cmd_tree;
 extern const struct command cmd_truncate;
 extern const struct command cmd_undo;

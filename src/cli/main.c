@@ -10,16 +10,49 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 
+/* clang-format off */
 const struct command *const commands[] = {
-	&cmd_new,        &cmd_append, &cmd_history, &cmd_show,    &cmd_message,
-	&cmd_list,       &cmd_tail,   &cmd_rename,  &cmd_set,     &cmd_alias,
-	&cmd_pin,        &cmd_unpin,  &cmd_delete,  &cmd_restore, &cmd_redact,
-	&cmd_usage,      &cmd_lease,  &cmd_fork,    &cmd_tree,    &cmd_compact,
-	&cmd_truncate,   &cmd_clear,  &cmd_undo,    &cmd_redo,    &cmd_markers,
-	&cmd_verify,     &cmd_repair, &cmd_reindex, &cmd_stats,   &cmd_backup,
-	&cmd_bench,      &cmd_route,  &cmd_reset,   &cmd_config,  &cmd_help,
-	&cmd_completion, &cmd_man,    &cmd_api_doc,
+	&cmd_new,
+	&cmd_append,
+	&cmd_history,
+	&cmd_show,
+	&cmd_message,
+	&cmd_list,
+	&cmd_tail,
+	&cmd_rename,
+	&cmd_set,
+	&cmd_alias,
+	&cmd_pin,
+	&cmd_unpin,
+	&cmd_delete,
+	&cmd_restore,
+	&cmd_redact,
+	&cmd_todo,
+	&cmd_usage,
+	&cmd_lease,
+	&cmd_fork,
+	&cmd_tree,
+	&cmd_compact,
+	&cmd_truncate,
+	&cmd_clear,
+	&cmd_undo,
+	&cmd_redo,
+	&cmd_markers,
+	&cmd_verify,
+	&cmd_repair,
+	&cmd_reindex,
+	&cmd_stats,
+	&cmd_backup,
+	&cmd_bench,
+	&cmd_route,
+	&cmd_reset,
+	&cmd_config,
+	&cmd_help,
+	&cmd_completion,
+	&cmd_man,
+	&cmd_api_doc,
 };
+/* clang-format on */
 
 const size_t n_commands = ARRAY_LEN(commands);
 

@@ -1,6 +1,7 @@
 /* plan_plain.c - events that need no more than a session to be written to. */
 #include "base/error.h"
 #include "engine/plan.h"
+#include "model/todo.h"
 
 static int add_plain(struct plan *p, struct plan_session *s, struct request *q,
 		     struct weft_error *err)
@@ -20,9 +21,31 @@ static int add_plain(struct plan *p, struct plan_session *s, struct request *q,
 	return r;
 }
 
+/* Whether the list of what is to do is this one already. */
+static int same_todos(struct plan *p, const struct plan_session *s,
+		      const struct request *q, bool *ret,
+		      struct weft_error *err)
+{
+	const struct store_event *e = NULL;
+	int r;
+
+	*ret = false;
+	if (q->event_type != EVENT_TODOS)
+		return WEFT_OK;
+	if (!s->rec.todos_seq) {
+		*ret = str_eq(q->body, TODO_NOTHING);
+		return WEFT_OK;
+	}
+	r = plan_event_at(p, s, s->rec.todos_seq, &e, err);
+	if (r == WEFT_OK)
+		*ret = e->type == EVENT_TODOS && str_eq(e->body, q->body);
+	return r == WEFT_NOT_FOUND ? WEFT_OK : r;
+}
+
 int plan_plain(struct plan *p, struct request *q, struct weft_error *err)
 {
 	struct plan_session *s;
+	bool same = false;
 	int r = plan_find(p, &q->session, &s, err);
 
 	if (r < 0)
@@ -35,5 +58,7 @@ int plan_plain(struct plan *p, struct request *q, struct weft_error *err)
 		r = plan_check_lease(p, s, q, err);
 	if (r == WEFT_OK)
 		r = plan_check_room(s, 1, err);
-	return r < 0 ? r : add_plain(p, s, q, err);
+	if (r == WEFT_OK)
+		r = same_todos(p, s, q, &same, err);
+	return r < 0 || same ? r : add_plain(p, s, q, err);
 }

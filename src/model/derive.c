@@ -511,6 +511,9 @@ static int apply(const struct derivation *d, const struct message_facts *facts,
 	case EVENT_RESTORE:
 	case EVENT_USAGE:
 		return apply_body(d, err);
+	case EVENT_TODOS:
+		d->rec->todos_seq = d->e->seq;
+		return WEFT_OK;
 	case EVENT_LEASE:
 		r = lease_read(d->e->body, d->arena, &lease, err);
 		lease_apply(&lease, d->rec);

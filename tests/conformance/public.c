@@ -130,10 +130,9 @@ int desk_try_call(struct desk *d, const char *format, ...)
 	return r;
 }
 
-const char *desk_new(struct desk *d, const char *members)
+/* The "id" of an answer. */
+static const char *id_in(struct desk *d, const char *answer)
 {
-	const char *answer = desk_call(d, "{\"method\":\"new\"%s%s}",
-				       *members ? "," : "", members);
 	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
 	yyjson_val *id;
 
@@ -141,6 +140,22 @@ const char *desk_new(struct desk *d, const char *members)
 	id = yyjson_obj_get(yyjson_doc_get_root(doc), "id");
 	assert_int_equal(yyjson_get_len(id), WEFT_ID_CHARS);
 	return arena_str(&d->arena, json_str(id)).ptr;
+}
+
+const char *desk_new(struct desk *d, const char *members)
+{
+	const char *answer = desk_call(d, "{\"method\":\"new\"%s%s}",
+				       *members ? "," : "", members);
+
+	return id_in(d, answer);
+}
+
+const char *desk_fork(struct desk *d, const char *session)
+{
+	const char *answer = desk_call(
+		d, "{\"method\":\"fork\",\"session\":\"%s\"}", session);
+
+	return id_in(d, answer);
 }
 
 /* ---- messages ---- */

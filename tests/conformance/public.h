@@ -35,6 +35,9 @@ void desk_reopen(struct desk *d, const char *options);
 /* A new session, made with these members: "\"key\":\"k\"", or "". */
 const char *desk_new(struct desk *d, const char *members);
 
+/* A fork of a session, with all that was said in it. */
+const char *desk_fork(struct desk *d, const char *session);
+
 /* Call the door; the answer must be a success. */
 const char *desk_call(struct desk *d, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

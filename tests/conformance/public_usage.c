@@ -174,6 +174,23 @@ static void a_deleted_ancestor_pays_as_well(void **state)
 	"{\"method\":\"usage_add\",\"session\":\"%s\"," \
 	"\"usage\":{\"input_tokens\":%d,\"cost_usd\":1},\"op\":\"o\"}"
 
+static void a_fork_pays_for_itself(void **state)
+{
+	struct desk *d = *state;
+	const char *from = desk_new(d, "");
+	const char *fork;
+
+	(void)spend(d, from, "\"input_tokens\":5,\"cost_usd\":1");
+	desk_say(d, from, "a");
+	fork = desk_fork(d, from);
+	assert_string_equal(usage(d, fork), BOTH(NOTHING, NOTHING));
+	(void)spend(d, fork, "\"input_tokens\":2,\"cost_usd\":3");
+	expect_for_ever(d, fork,
+			BOTH(SPENT("2", "3", "0"), SPENT("2", "3", "0")));
+	expect_for_ever(d, from,
+			BOTH(SPENT("5", "1", "0"), SPENT("5", "1", "0")));
+}
+
 static void the_same_operation_twice_is_spent_once(void **state)
 {
 	struct desk *d = *state;
@@ -251,6 +268,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(what_nobody_spent_is_not_written),
 	PUBLIC_TEST(a_subagent_is_paid_for_by_all_above_it),
 	PUBLIC_TEST(a_deleted_ancestor_pays_as_well),
+	PUBLIC_TEST(a_fork_pays_for_itself),
 	PUBLIC_TEST(the_same_operation_twice_is_spent_once),
 	PUBLIC_TEST(spending_changes_no_version),
 	PUBLIC_TEST(what_is_wrong_is_named),
