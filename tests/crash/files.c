@@ -81,13 +81,26 @@ static void append_a_byte(struct lab *l, const struct weft_id *s,
 	lab_intrude(l, s);
 }
 
-static void cut_a_byte(struct lab *l, const struct weft_id *s, const char *path)
+static void cut(struct lab *l, const char *path, size_t bytes)
 {
 	size_t n;
 
-	(void)s;
 	free(simdisk_read(l->disk, path, &n));
-	assert_int_equal(simdisk_resize(l->disk, path, n - 1), 0);
+	assert_int_equal(simdisk_resize(l->disk, path, n - bytes), 0);
+}
+
+static void cut_a_byte(struct lab *l, const struct weft_id *s, const char *path)
+{
+	(void)s;
+	cut(l, path, 1);
+}
+
+/* Of the last line, which the log has, too. */
+static void cut_half_a_line(struct lab *l, const struct weft_id *s,
+			    const char *path)
+{
+	(void)s;
+	cut(l, path, 100);
 }
 
 static void alter_and_save(struct lab *l, const struct weft_id *s,
@@ -132,10 +145,13 @@ static void edit_under_writers(edit *e)
 	must_be_fine(l, check_cuts(l, 1));
 	lab_ok(l, lab_task(l, B, TASK_CHECKPOINT));
 	must_be_fine(l, check_cuts(l, 2));
+	/* The first to look at it again is a checkpoint. */
+	lab_ok(l, lab_say_one(l, A, &s, 200));
 	e(l, &s, path);
 	lab_ok(l, lab_task(l, A, TASK_CHECKPOINT));
-	lab_ok(l, lab_say_one(l, A, &s, 200));
 	must_be_fine(l, check_cuts(l, 3));
+	lab_ok(l, lab_say_one(l, A, &s, 200));
+	must_be_fine(l, check_cuts(l, 4));
 	lab_free(l);
 }
 
@@ -155,6 +171,12 @@ static void a_byte_cut_off_a_file_costs_nothing(void **state)
 {
 	(void)state;
 	edit_under_writers(cut_a_byte);
+}
+
+static void half_a_line_cut_off_a_file_comes_back(void **state)
+{
+	(void)state;
+	edit_under_writers(cut_half_a_line);
 }
 
 static void a_file_edited_in_place_keeps_what_follows(void **state)
@@ -235,14 +257,17 @@ static void a_catalogue_deleted_while_open_is_made_again(void **state)
 		must_be_fine(l, check_store(l, l->store[i], lab_now(l), NULL));
 	must_be_fine(l, check_cuts(l, 1));
 	lab_ok(l, lab_task(l, B, TASK_CHECKPOINT));
+	for (unsigned i = A; i <= C; i++)
+		must_be_fine(l, check_store(l, l->store[i], lab_now(l), NULL));
 	must_be_fine(l, check_cuts(l, 2));
 }
 
 /* ---- damage at the end ---- */
 
-static void a_damaged_last_line_keeps_its_number(void **state)
+/* Without the catalogue nothing but the line itself tells of its number. */
+static void damage_last_line(bool keep_catalogue)
 {
-	struct lab *l = *state;
+	struct lab *l = lab_new();
 	struct weft_id s = begin_in(l, A);
 	uint64_t stamp = 0;
 	char path[128];
@@ -258,6 +283,11 @@ static void a_damaged_last_line_keeps_its_number(void **state)
 			 0);
 	free(text);
 	lab_hurt(l, &s, lab_head(l, &s));
+	if (!keep_catalogue) {
+		assert_int_equal(simdisk_remove(l->disk, LAB_DIR "/catalog.db"),
+				 0);
+		simdisk_sync(l->disk);
+	}
 	lab_ok(l, lab_open(l, B));
 	assert_int_equal(l->store[B]->ops->wait(l->store[B], &stamp, 0, NULL),
 			 1);
@@ -268,6 +298,14 @@ static void a_damaged_last_line_keeps_its_number(void **state)
 			 1);
 	must_be_fine(l, check_store(l, l->store[B], lab_now(l), NULL));
 	must_be_fine(l, check_cuts(l, 1));
+	lab_free(l);
+}
+
+static void a_damaged_last_line_keeps_its_number(void **state)
+{
+	(void)state;
+	damage_last_line(true);
+	damage_last_line(false);
 }
 
 /* ---- a full disk ---- */
@@ -325,6 +363,7 @@ static const struct CMUnitTest tests[] = {
 	LAB_TEST(a_copy_saved_over_a_file_keeps_what_follows),
 	LAB_TEST(a_byte_appended_to_a_file_costs_one_number),
 	LAB_TEST(a_byte_cut_off_a_file_costs_nothing),
+	LAB_TEST(half_a_line_cut_off_a_file_comes_back),
 	LAB_TEST(a_file_edited_in_place_keeps_what_follows),
 	LAB_TEST(an_edited_file_takes_back_no_name),
 	LAB_TEST(a_catalogue_of_an_earlier_time_is_made_again),

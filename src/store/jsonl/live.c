@@ -98,6 +98,23 @@ static int check_head(struct live *l, struct file *f, const char *path,
 	return WEFT_OK;
 }
 
+/* No row says whether its last line is closed: a person may have left it open
+ * before the catalogue was made. */
+static int check_end(struct live *l, struct file *f, const char *path,
+		     struct weft_error *err)
+{
+	struct file_stat st;
+	char last = '\n';
+	ssize_t n = file_stat(f, &st);
+
+	if (n == 0 && st.size > 0)
+		n = file_read(f, &last, 1, st.size - 1);
+	if (n < 0)
+		return fail_errno(err, (int)-n, "look at the end of %s", path);
+	l->torn = last != '\n';
+	return WEFT_OK;
+}
+
 int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
 		   struct weft_error *err)
 {
@@ -121,6 +138,8 @@ int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
 		else
 			r = check_head(l, f->f, path, err);
 	}
+	if (r == WEFT_OK)
+		r = check_end(l, f->f, path, err);
 	if (r < 0) {
 		file_close(f->f);
 		mem_free(f);
