@@ -21,6 +21,7 @@
 #include "store/store.h"
 
 #define SESSIONS 3
+#define MANY     40 /* lines of one record */
 
 static struct simdisk *base_disk;
 static struct weft_id ids[SESSIONS];
@@ -31,16 +32,14 @@ static char paths[SESSIONS][96];
 struct draft {
 	struct weft_id session;
 	const char *text; /* NULL: make the session */
+	unsigned lines;
 	struct arena arena;
 };
 
-static int plan_one(void *ctx, struct store_view *view, struct op_list *out,
-		    struct weft_error *err)
+static int add_line(struct draft *d, struct session_rec *rec,
+		    struct op_list *out, struct weft_error *err)
 {
-	struct draft *d = ctx;
-	struct session_rec *rec = ARENA_NEW(&d->arena, struct session_rec);
 	struct store_event *e = ARENA_NEW(&d->arena, struct store_event);
-	const struct session_rec *old;
 	struct buf body;
 	int r;
 
@@ -48,11 +47,9 @@ static int plan_one(void *ctx, struct store_view *view, struct op_list *out,
 	e->session = d->session;
 	e->ts_ms = 1800000000000;
 	if (d->text) {
-		r = view->ops->get_session(view, &d->session, &old, err);
-		if (r < 0)
-			return r;
-		*rec = *old;
 		e->type = EVENT_MESSAGE;
+		e->op = arena_printf(&d->arena, "op-%llu",
+				     (unsigned long long)rec->head_seq);
 		buf_printf(&body,
 			   "\"role\":\"user\",\"parts\":[{\"type\":\"text\","
 			   "\"text\":\"%s\"}]",
@@ -70,24 +67,49 @@ static int plan_one(void *ctx, struct store_view *view, struct op_list *out,
 	r = event_seal(e, &d->arena, err);
 	if (r == WEFT_OK)
 		r = derive_event(rec, e, NULL, out, err);
-	if (r < 0)
-		return r;
-	op_list_add(out, OP_EVENT, &d->session)->u.event = e;
-	op_list_add(out, OP_SESSION, &d->session)->u.rec = rec;
-	return WEFT_OK;
+	if (r == WEFT_OK)
+		op_list_add(out, OP_EVENT, &d->session)->u.event = e;
+	return r;
 }
 
-static int put(struct store *s, const struct weft_id *id, const char *text)
+static int plan_lines(void *ctx, struct store_view *view, struct op_list *out,
+		      struct weft_error *err)
 {
-	struct draft d = { .session = *id, .text = text };
-	struct store_want want = { .bytes = 200 };
+	struct draft *d = ctx;
+	struct session_rec *rec = ARENA_NEW(&d->arena, struct session_rec);
+	const struct session_rec *old;
+	int r = WEFT_OK;
+
+	if (d->text) {
+		r = view->ops->get_session(view, &d->session, &old, err);
+		if (r < 0)
+			return r;
+		*rec = *old;
+	}
+	for (unsigned i = 0; i < d->lines && r == WEFT_OK; i++)
+		r = add_line(d, rec, out, err);
+	if (r == WEFT_OK)
+		op_list_add(out, OP_SESSION, &d->session)->u.rec = rec;
+	return r;
+}
+
+static int put_lines(struct store *s, const struct weft_id *id,
+		     const char *text, unsigned lines)
+{
+	struct draft d = { .session = *id, .text = text, .lines = lines };
+	struct store_want want = { .bytes = (uint64_t)lines * 250 };
 	struct weft_error err;
 	int r;
 
 	arena_init(&d.arena, 0);
-	r = s->ops->write(s, &want, plan_one, &d, &err);
+	r = s->ops->write(s, &want, plan_lines, &d, &err);
 	arena_done(&d.arena);
 	return r;
+}
+
+static int put(struct store *s, const struct weft_id *id, const char *text)
+{
+	return put_lines(s, id, text, 1);
 }
 
 static int open_on(struct fs *fs, struct store **ret)
@@ -130,7 +152,8 @@ static void make_base(void)
 	assert(s->ops->maintain(s, TASK_CHECKPOINT, &(struct store_report){ 0 },
 				NULL) == WEFT_OK);
 	for (int i = 0; i < SESSIONS; i++)
-		assert(put(s, &ids[i], "second") == WEFT_OK);
+		assert(put_lines(s, &ids[i], "second", i ? MANY : 1) ==
+		       WEFT_OK);
 	simdisk_kill(fs);
 	(void)s->ops->close(s, NULL);
 }

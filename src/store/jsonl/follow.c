@@ -244,13 +244,26 @@ static int run_event(struct run *run, const struct store_event *e,
 	return WEFT_OK;
 }
 
+/* Not what the record says: it may have been made up. */
+static size_t count_lines(struct weft_str bytes)
+{
+	const char *nl;
+	size_t n = 1;
+
+	while (bytes.len && (nl = memchr(bytes.ptr, '\n', bytes.len))) {
+		bytes = str_skip(bytes, (size_t)(nl - bytes.ptr) + 1);
+		n++;
+	}
+	return n;
+}
+
 static int run_lines(struct run *run, struct weft_error *err)
 {
 	struct weft_str bytes = run->from->bytes;
 	size_t pos = 0;
 
 	run->events = ARENA_ARRAY(&run->arena, struct store_event,
-				  (size_t)run->from->lines + 1);
+				  count_lines(bytes));
 	if (!run->events)
 		return fail_no_memory(err);
 	while (pos < bytes.len) {
