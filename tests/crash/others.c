@@ -19,7 +19,7 @@ static unsigned pick(unsigned n)
 
 struct collecting {
 	struct lab *l;
-	unsigned at; /* before which change of the collection */
+	unsigned at; /* before which change or lock of the collection */
 	bool done;
 };
 
@@ -30,7 +30,7 @@ static void put_it_again(void *ctx, struct simdisk *d, unsigned calls,
 
 	(void)d;
 	(void)n;
-	if (!(calls & SIM_MUTATING) || c->done || c->at-- > 0)
+	if (!(calls & (SIM_MUTATING | SIM_LOCK)) || c->done || c->at-- > 0)
 		return;
 	c->done = true;
 	/* It cannot wait for A in the middle of a call of A's. */

@@ -97,7 +97,8 @@ static int enter(struct process *p, unsigned calls, uint64_t *ret_part)
 		ret_part = &ignored;
 	*ret_part = 0;
 	pthread_mutex_lock(&d->lock);
-	if (!p->dead && d->hook && calls & (SIM_MUTATING | SIM_SLEEP)) {
+	if (!p->dead && d->hook &&
+	    calls & (SIM_MUTATING | SIM_LOCK | SIM_SLEEP)) {
 		simdisk_hook *hook = d->hook;
 		void *ctx = d->hook_ctx;
 		uint64_t n = ++d->hooked;

@@ -134,9 +134,10 @@ uint64_t simdisk_pending(struct simdisk *d);
 void simdisk_sync(struct simdisk *d);
 
 /*
- * Called before each mutating call of a living process and each sleep (with
- * the kinds of that call and the number of such calls so far), with no lock
- * held: it may clone, kill, cut or edit the disk.  NULL: none.
+ * Called before each mutating call of a living process, each lock that it asks
+ * for or gives back and each sleep (with the kinds of that call and the number
+ * of such calls so far), with no lock held: it may clone, kill, cut or edit the
+ * disk.  NULL: none.
  */
 typedef void simdisk_hook(void *ctx, struct simdisk *d, unsigned calls,
 			  uint64_t n);
