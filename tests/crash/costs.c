@@ -1,6 +1,7 @@
 /*
  * costs.c - what an append costs does not grow: flushes, calls of the file
- * system and allocations, counted on the simulated disk.
+ * system and allocations, counted on the simulated disk; and what is read
+ * together is read with one lock.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -123,6 +124,79 @@ static void its_cost_does_not_grow_with_the_store(void **state)
 	assert_same(&lonely, &crowded);
 }
 
+/* Twenty sessions that only the catalogue knows, the third with this key. */
+static struct weft_id put_away(struct lab *l, const char *key)
+{
+	struct weft_id id = { .b = { 0 } };
+
+	lab_start(l, 0);
+	for (int i = 0; i < 20; i++) {
+		struct weft_id s = lab_create(l, i == 2 ? key : NULL);
+
+		if (i == 2)
+			id = s;
+	}
+	assert_int_equal(lab_commit(l), WEFT_OK);
+	assert_int_equal(lab_close(l, 0), WEFT_OK);
+	assert_int_equal(lab_open(l, 0), WEFT_OK);
+	return id;
+}
+
+static uint64_t locks_so_far(struct lab *l)
+{
+	struct simcounts counts;
+
+	simdisk_process_counts(l->fs[0], &counts);
+	return simcounts_of(&counts, SIM_LOCK);
+}
+
+/* SQLite's way to share a file: two locks, and back with two calls. */
+#define LOCKS_OF_A_READ 4
+
+static void a_name_and_its_session_are_one_read(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s = put_away(l, "k");
+	const struct weft_str key = STR("k"), other = STR("other");
+	struct store *store = l->store[0];
+	struct session_rec rec;
+	struct name_rec name;
+	uint64_t locks;
+
+	/* What is prepared once is prepared now. */
+	assert_int_equal(store->ops->get_names(store, &other, 1, &l->f.arena,
+					       &name, &l->f.err),
+			 WEFT_OK);
+	locks = locks_so_far(l);
+	assert_int_equal(store->ops->get_names(store, &key, 1, &l->f.arena,
+					       &name, &l->f.err),
+			 WEFT_OK);
+	assert_memory_equal(&name.session, &s, sizeof(s));
+	assert_int_equal(store->ops->get_sessions(store, &s, 1, &l->f.arena,
+						  &rec, &l->f.err),
+			 WEFT_OK);
+	assert_memory_equal(&rec.id, &s, sizeof(s));
+	assert_int_equal(locks_so_far(l) - locks, LOCKS_OF_A_READ);
+}
+
+static void a_list_is_one_read(void **state)
+{
+	struct lab *l = *state;
+	const struct list_query q = { .limit = 10 };
+	struct store *store;
+	struct session_page page;
+	uint64_t locks;
+
+	(void)put_away(l, "k");
+	store = l->store[0];
+	locks = locks_so_far(l);
+	assert_int_equal(
+		store->ops->list(store, &q, &l->f.arena, &page, &l->f.err),
+		WEFT_OK);
+	assert_int_equal(page.n, 10);
+	assert_int_equal(locks_so_far(l) - locks, LOCKS_OF_A_READ);
+}
+
 static int lab_begin(void **state)
 {
 	struct lab *l = lab_new();
@@ -149,6 +223,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			its_cost_does_not_grow_with_the_store, lab_begin,
 			lab_end),
+		cmocka_unit_test_setup_teardown(
+			a_name_and_its_session_are_one_read, lab_begin,
+			lab_end),
+		cmocka_unit_test_setup_teardown(a_list_is_one_read, lab_begin,
+						lab_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

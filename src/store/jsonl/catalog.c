@@ -204,6 +204,13 @@ static void add_uri(struct buf *b, const char *path, bool immutable)
 		buf_add_lit(b, "?immutable=1");
 }
 
+/*
+ * Reads keep more pages: of a million sessions the inner pages of all trees
+ * that a look-up goes through, about two megabytes.  A small catalogue never
+ * fills it.
+ */
+static const char read_settings[] = "PRAGMA cache_size=-4000;";
+
 static int conn_configure(struct catalog *c, struct conn *k,
 			  struct weft_error *err)
 {
@@ -221,6 +228,7 @@ static int conn_configure(struct catalog *c, struct conn *k,
 				       "PRAGMA journal_mode=TRUNCATE;";
 
 	int sum_bytes = CATALOG_SUM_BYTES;
+	int r;
 
 	(void)sqlite3_extended_result_codes(k->db, 1);
 	(void)sqlite3_busy_handler(k->db, wait_busy, c);
@@ -232,7 +240,9 @@ static int conn_configure(struct catalog *c, struct conn *k,
 	if (c->vfs)
 		(void)sqlite3_file_control(
 			k->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &sum_bytes);
-	return run(k, settings, err);
+	r = run(k, settings, err);
+	return r == WEFT_OK && k == &c->conns[0] ? run(k, read_settings, err) :
+						   r;
 }
 
 static int conn_open(struct catalog *c, struct conn *k, int flags,

@@ -84,6 +84,15 @@ int catalog_clear(struct catalog *c, struct weft_error *err); /* every row */
 int catalog_commit(struct catalog *c, struct weft_error *err);
 void catalog_rollback(struct catalog *c);
 
+/*
+ * Reads of this thread between these two see one state of the file and lock it
+ * once, which is most of what a single one costs.  Other threads wait, so do
+ * nothing else meanwhile; not twice.
+ *	CLEANUP(catalog_release) struct catalog *held = catalog_hold(c);
+ */
+struct catalog *catalog_hold(struct catalog *c);
+void catalog_release(struct catalog **c);
+
 /* Reads.  WEFT_NOT_FOUND where there is no such row. */
 int catalog_get(struct catalog *c, const struct weft_id *id, struct arena *a,
 		struct catalog_row *ret, struct weft_error *err);

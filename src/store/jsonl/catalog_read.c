@@ -58,6 +58,36 @@ static void *rows_add(struct rows *rows)
 	return rows->v + rows->bytes * rows->n++;
 }
 
+/* A failure needs no telling: the transaction is then as it was. */
+static void run_quietly(struct conn *k, enum catalog_sql which)
+{
+	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
+
+	if (conn_stmt(k, which, &stmt, NULL) == WEFT_OK)
+		(void)sqlite3_step(stmt);
+}
+
+struct catalog *catalog_hold(struct catalog *c)
+{
+	struct conn *k = conn_lock(c->reads);
+	struct sqlite3_stmt *stmt;
+
+	/* In memory there is nothing to lock.  What ends it is made before it
+	 * begins, since that must not fail. */
+	if (k != c->writes && conn_stmt(k, SQL_COMMIT, &stmt, NULL) == WEFT_OK)
+		run_quietly(k, SQL_HOLD);
+	return c;
+}
+
+void catalog_release(struct catalog **c)
+{
+	struct conn *k = (*c)->reads;
+
+	if (k != (*c)->writes && !sqlite3_get_autocommit(k->db))
+		run_quietly(k, SQL_COMMIT);
+	conn_unlock(&k);
+}
+
 int catalog_get_meta(struct catalog *c, struct catalog_meta *ret,
 		     struct weft_error *err)
 {

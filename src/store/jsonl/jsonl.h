@@ -196,6 +196,9 @@ struct live *live_find(struct jsonl *js, const struct weft_id *id);
  * Needs W. */
 int live_load_known(struct jsonl *js, const struct weft_id *id,
 		    struct live **ret, struct weft_error *err);
+/* The same, if the catalogue has `row` of it.  Needs W since that was read. */
+int live_load_row(struct jsonl *js, const struct catalog_row *row,
+		  struct live **ret, struct weft_error *err);
 /* The same, but one that nobody knows may have a file.  That may be one which
  * another process is writing just now: needs W between enter and leave. */
 int live_load(struct jsonl *js, const struct weft_id *id, struct live **ret,

@@ -419,28 +419,19 @@ static void discard(struct jsonl *js, struct live *l)
 }
 
 /* Readers look at the table too: it gets sessions that are complete. */
-static int load_row(struct jsonl *js, const struct weft_id *id,
-		    struct live **ret, struct weft_error *err)
+int live_load_row(struct jsonl *js, const struct catalog_row *row,
+		  struct live **ret, struct weft_error *err)
 {
-	CLEANUP(arena_done) struct arena a;
-	struct catalog_row row;
-	struct live *l;
+	struct live *l = live_new(&row->rec.id);
 	int r;
 
-	arena_init(&a, 0);
-	(void)pthread_rwlock_rdlock(&js->catalog_lock);
-	r = catalog_get(js->catalog, id, &a, &row, err);
-	(void)pthread_rwlock_unlock(&js->catalog_lock);
-	if (r < 0)
-		return r;
-	l = live_new(id);
 	if (!l)
 		return fail_no_memory(err);
-	l->lsn = row.lsn;
-	l->gen = row.gen;
-	l->end = row.end;
-	l->irregular = row.irregular != 0;
-	r = record_own_update(&l->own, &row.rec, err);
+	l->lsn = row->lsn;
+	l->gen = row->gen;
+	l->end = row->end;
+	l->irregular = row->irregular != 0;
+	r = record_own_update(&l->own, &row->rec, err);
 	if (r < 0) {
 		discard(js, l);
 		return r;
@@ -449,6 +440,20 @@ static int load_row(struct jsonl *js, const struct weft_id *id,
 	if (r == WEFT_OK)
 		*ret = l;
 	return r;
+}
+
+static int load_row(struct jsonl *js, const struct weft_id *id,
+		    struct live **ret, struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena a;
+	struct catalog_row row;
+	int r;
+
+	arena_init(&a, 0);
+	(void)pthread_rwlock_rdlock(&js->catalog_lock);
+	r = catalog_get(js->catalog, id, &a, &row, err);
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	return r < 0 ? r : live_load_row(js, &row, ret, err);
 }
 
 /* A session that no catalogue knows may still have a file. */

@@ -19,11 +19,59 @@ static void unlock(struct jsonl *js)
 
 /* ---- names ---- */
 
+static bool is_in_memory(struct jsonl *js, const struct weft_id *id)
+{
+	bool found;
+
+	lock(js);
+	found = live_find(js, id) != NULL;
+	unlock(js);
+	return found;
+}
+
+/*
+ * A name of the catalogue.  Who asks for it wants its session next, so that is
+ * brought into memory while the file is locked anyway; unless somebody is
+ * writing, who would have to be waited for.
+ */
+static int name_of_catalog(struct jsonl *js, struct weft_str name,
+			   struct arena *a, struct name_rec *ret,
+			   struct weft_error *err)
+{
+	bool may_load = pthread_mutex_trylock(&js->writer) == 0;
+	struct catalog_row row = { .lsn = 0 };
+	struct catalog_name found;
+	struct live *l;
+	int r;
+
+	(void)pthread_rwlock_rdlock(&js->catalog_lock);
+	{
+		CLEANUP(catalog_release)
+		struct catalog *c = catalog_hold(js->catalog);
+
+		r = catalog_get_name(c, name, a, &found, err);
+		if (r == WEFT_OK && may_load &&
+		    !id_is_zero(&found.name.session) &&
+		    !is_in_memory(js, &found.name.session) &&
+		    catalog_get(c, &found.name.session, a, &row, NULL) < 0)
+			row.rec.id = (struct weft_id){ .b = { 0 } };
+	}
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	/* Without memory it is only not there yet. */
+	if (!id_is_zero(&row.rec.id) &&
+	    live_load_row(js, &row, &l, NULL) == WEFT_OK)
+		(void)live_evict(js, 0);
+	if (may_load)
+		(void)pthread_mutex_unlock(&js->writer);
+	if (r == WEFT_OK)
+		*ret = found.name;
+	return r;
+}
+
 int lookup_name(struct jsonl *js, struct weft_str name, struct arena *a,
 		struct name_rec *ret, struct weft_error *err)
 {
 	struct name_rec hit = { .name = name };
-	struct catalog_name row;
 	struct live_name *n;
 	int r;
 
@@ -36,13 +84,9 @@ int lookup_name(struct jsonl *js, struct weft_str name, struct arena *a,
 	}
 	unlock(js);
 	if (!n) {
-		(void)pthread_rwlock_rdlock(&js->catalog_lock);
-		r = catalog_get_name(js->catalog, name, a, &row, err);
-		(void)pthread_rwlock_unlock(&js->catalog_lock);
+		r = name_of_catalog(js, name, a, &hit, err);
 		if (r < 0 && r != WEFT_NOT_FOUND)
 			return r;
-		if (r == WEFT_OK)
-			hit = row.name;
 	}
 	hit.name = arena_str(a, name);
 	if (!hit.name.ptr)
