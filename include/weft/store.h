@@ -123,6 +123,8 @@ struct session_rec {
 	uint64_t message_count, inherited_count, turn_count;
 	struct totals own, total;
 	struct weft_str first_user, last_user, last_agent; /* previews */
+	/* The same while their message is redacted; for derive() alone. */
+	struct weft_str hidden_first_user, hidden_last_user, hidden_last_agent;
 	uint64_t first_user_seq, last_user_seq, last_agent_seq;
 	uint64_t todos_seq; /* the last event that set them, or 0 */
 	uint64_t pinned;

@@ -282,6 +282,7 @@ static void set_previews(const struct derivation *d,
 	cut = text_cut(facts->text, LAST_CHARS);
 	if (facts->role == ROLE_ASSISTANT) {
 		rec->last_agent = cut;
+		rec->hidden_last_agent = STR("");
 		rec->last_agent_seq = d->e->seq;
 	}
 	if (facts->role != ROLE_USER)
@@ -291,6 +292,7 @@ static void set_previews(const struct derivation *d,
 		rec->first_user_seq = d->e->seq;
 	}
 	rec->last_user = cut;
+	rec->hidden_last_user = STR("");
 	rec->last_user_seq = d->e->seq;
 }
 
@@ -339,12 +341,36 @@ static void recount(uint64_t *count, bool hidden)
 		--*count;
 }
 
+/* The text of a preview goes from where it is shown to where it is not, or
+ * comes back. */
+static void move_preview(struct weft_str *from, struct weft_str *to)
+{
+	if (!from->len)
+		return;
+	*to = *from;
+	*from = STR("");
+}
+
 /* A preview must not show what has been hidden.  Its seq stays, so that a
  * later message is not taken for the first. */
-static void blank_preview(struct weft_str *text, uint64_t seq, uint64_t target)
+static void hide_previews(struct session_rec *rec, uint64_t target)
 {
-	if (seq == target)
-		*text = STR("");
+	if (rec->first_user_seq == target)
+		move_preview(&rec->first_user, &rec->hidden_first_user);
+	if (rec->last_user_seq == target)
+		move_preview(&rec->last_user, &rec->hidden_last_user);
+	if (rec->last_agent_seq == target)
+		move_preview(&rec->last_agent, &rec->hidden_last_agent);
+}
+
+static void show_previews(struct session_rec *rec, uint64_t target)
+{
+	if (rec->first_user_seq == target)
+		move_preview(&rec->hidden_first_user, &rec->first_user);
+	if (rec->last_user_seq == target)
+		move_preview(&rec->hidden_last_user, &rec->last_user);
+	if (rec->last_agent_seq == target)
+		move_preview(&rec->hidden_last_agent, &rec->last_agent);
 }
 
 static void apply_redact(const struct derivation *d, yyjson_val *root)
@@ -369,11 +395,10 @@ static void apply_redact(const struct derivation *d, yyjson_val *root)
 		recount(&rec->message_count, hidden);
 	if (yyjson_is_true(yyjson_obj_get(root, "turn")))
 		recount(&rec->turn_count, hidden);
-	if (!hidden)
-		return;
-	blank_preview(&rec->first_user, rec->first_user_seq, hide.target);
-	blank_preview(&rec->last_user, rec->last_user_seq, hide.target);
-	blank_preview(&rec->last_agent, rec->last_agent_seq, hide.target);
+	if (hidden)
+		hide_previews(rec, hide.target);
+	else
+		show_previews(rec, hide.target);
 }
 
 /* The names that a deleted session frees, or a restored one takes back. */

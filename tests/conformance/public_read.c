@@ -291,6 +291,50 @@ static void an_append_elsewhere_does_not_end_the_wait(void **state)
 	assert_int_equal(s.r, WEFT_OK);
 }
 
+static void redact(struct desk *d, unsigned message, bool undo)
+{
+	(void)desk_call(d,
+			"{\"method\":\"redact\",\"session\":\"%s\","
+			"\"messages\":[%u],\"undo\":%s}",
+			d->id, message, undo ? "true" : "false");
+}
+
+static void expect_previews(struct desk *d, const char *first, const char *last)
+{
+	const char *shown =
+		desk_call(d, "{\"method\":\"show\",\"session\":\"%s\"}", d->id);
+	char expected[128];
+
+	(void)snprintf(expected, sizeof(expected),
+		       "\"first_user\":\"%s\",\"last_user\":\"%s\"", first,
+		       last);
+	if (!strstr(shown, expected))
+		fail_msg("'%s' is not in %s", expected, shown);
+}
+
+/* What is hidden is not found, neither now nor when all is derived again. */
+static void previews_hide_and_show_with_their_message(void **state)
+{
+	struct desk *d = *state;
+	static const char find[] = "{\"method\":\"list\",\"query\":\"alpha\"}";
+
+	desk_say(d, d->id, "alpha");
+	desk_say(d, d->id, "omega");
+	redact(d, 2, false);
+	redact(d, 3, false);
+	expect_previews(d, "", "");
+	assert_null(strstr(desk_call(d, "%s", find), d->id));
+	(void)desk_call(d, "{\"method\":\"reindex\"}");
+	expect_previews(d, "", "");
+	redact(d, 2, true);
+	expect_previews(d, "alpha", "");
+	redact(d, 3, true);
+	expect_previews(d, "alpha", "omega");
+	assert_non_null(strstr(desk_call(d, "%s", find), d->id));
+	(void)desk_call(d, "{\"method\":\"reindex\"}");
+	expect_previews(d, "alpha", "omega");
+}
+
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(everything_comes_by_default_but_what_is_redacted),
 	PUBLIC_TEST(flags_choose_what_comes),
@@ -298,6 +342,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(an_event_tells_all_about_itself),
 	PUBLIC_TEST(a_page_outlives_the_store),
 	PUBLIC_TEST(an_unknown_session_cannot_be_read),
+	PUBLIC_TEST(previews_hide_and_show_with_their_message),
 	PUBLIC_TEST(waiting_for_what_is_there_does_not_wait),
 	PUBLIC_TEST(waiting_in_vain_ends_with_busy),
 	PUBLIC_TEST(an_append_ends_the_wait),

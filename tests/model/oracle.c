@@ -443,17 +443,19 @@ int oracle_rename(struct oracle *o, int session, char how, const char *text,
 static void hide(struct oracle_session *s, int target, bool hidden, int64_t now)
 {
 	struct oracle_event *e = &s->events[target - 1];
+	const char *shown;
 
 	e->hidden = hidden;
 	s->messages += hidden ? -1 : 1;
 	if (starts_turn(&e->message))
 		s->turns += hidden ? -1 : 1;
-	if (hidden && s->first_user_at == target)
-		s->first_user[0] = '\0';
-	if (hidden && s->last_user_at == target)
-		s->last_user[0] = '\0';
-	if (hidden && s->last_agent_at == target)
-		s->last_agent[0] = '\0';
+	shown = hidden ? "" : e->message.text;
+	if (s->first_user_at == target)
+		cut(s->first_user, sizeof(s->first_user), shown, 256);
+	if (s->last_user_at == target)
+		cut(s->last_user, sizeof(s->last_user), shown, 160);
+	if (s->last_agent_at == target)
+		cut(s->last_agent, sizeof(s->last_agent), shown, 160);
 	(void)add_event(s, 'R', now);
 	s->content = s->n;
 }

@@ -89,8 +89,8 @@ struct oracle_session {
 	int content;         /* number of the last message or redaction, or 0 */
 	int messages, turns; /* not hidden */
 	struct oracle_totals own, total;
-	/* Previews: the text, and the number of the message; a text that was
-	 * hidden once stays empty. */
+	/* Previews: the text, empty while it is hidden, and the number of the
+	 * message. */
 	char first_user[1100], last_user[700], last_agent[700];
 	int first_user_at, last_user_at, last_agent_at;
 	int64_t created, updated, interaction,

@@ -124,10 +124,19 @@ static void a_redaction_hides_and_shows(void **state)
 	assert_int_equal(rec->turn_count, 1);
 	assert_int_equal(lab->ops.v[0].u.hide->hidden, 0);
 	assert_int_equal(lab->ops.v[0].u.hide->by, 5);
+	expect_str(rec->first_user, "secret");
+	expect_str(rec->last_user, "secret");
 
 	/* What comes later is not the first. */
+	r.hidden = true;
+	redact(lab, r);
 	say(lab, "user", "later");
 	expect_str(rec->first_user, "");
+	expect_str(rec->last_user, "later");
+	/* Nor does what comes back become the last. */
+	r.hidden = false;
+	redact(lab, r);
+	expect_str(rec->first_user, "secret");
 	expect_str(rec->last_user, "later");
 
 	redact(lab, (struct redact){ .target = 3,
@@ -136,6 +145,13 @@ static void a_redaction_hides_and_shows(void **state)
 				     .own = true });
 	expect_str(rec->last_agent, "");
 	assert_int_equal(rec->turn_count, 2);
+	expect_str(rec->hidden_last_agent, "answer");
+	say(lab, "assistant", "another");
+	/* Nobody can get it back from here: it is not kept. */
+	expect_str(rec->hidden_last_agent, "");
+	redact(lab, (struct redact){
+			    .target = 3, .role = ROLE_ASSISTANT, .own = true });
+	expect_str(rec->last_agent, "another");
 }
 
 static void hiding_what_was_inherited_changes_no_count(void **state)
