@@ -261,6 +261,7 @@ int store_fault(struct store *inner, struct store **ret, struct weft_error *err)
 	}
 	f->store.ops = &fault_ops;
 	f->store.limits = inner->limits;
+	f->store.lone = inner->lone;
 	f->inner = inner;
 	*ret = &f->store;
 	return WEFT_OK;

@@ -78,6 +78,7 @@ static int memory_open(const struct store_open *o, struct store **ret,
 		return fail_no_memory(err);
 	m->store.ops = &store_memory;
 	m->store.limits = o->limits;
+	m->store.lone = 1;
 	r = store_limits_fill(&m->store.limits, err);
 	if (r == WEFT_OK && init_locks(m) < 0)
 		r = fail_no_memory(err);

@@ -262,6 +262,7 @@ int store_trace(struct store *inner,
 		return fail_no_memory(err);
 	t->store.ops = &trace_ops;
 	t->store.limits = inner->limits;
+	t->store.lone = inner->lone;
 	t->inner = inner;
 	t->tell = teller;
 	t->ctx = ctx;

@@ -111,6 +111,24 @@ static void a_bad_option_is_refused_with_its_name(void **state)
 		       "less than segment_bytes");
 }
 
+static void expect_taken(const char *url)
+{
+	assert_int_equal(store_close(open_ok(url), NULL), WEFT_OK);
+}
+
+static void a_limit_has_a_smallest_and_a_largest_value(void **state)
+{
+	(void)state;
+	expect_refused("memory:?segment_bytes=65535", "segment_bytes=65535: ");
+	expect_taken("memory:?segment_bytes=65536");
+	expect_taken("memory:?segment_bytes=1073741824");
+	expect_refused("memory:?segment_bytes=1073741825",
+		       "segment_bytes=1073741825: expected");
+	expect_taken("memory:?busy_ms=1");
+	expect_taken("memory:?busy_ms=86400000");
+	expect_refused("memory:?busy_ms=86400001", "busy_ms=86400001: ");
+}
+
 static void a_bad_escape_is_refused(void **state)
 {
 	(void)state;
@@ -334,6 +352,21 @@ static void a_trace_tells_of_every_call(void **state)
 	assert_non_null(strstr(told.lines[5], "close -> ok "));
 }
 
+/* So that nobody waits for others who cannot come. */
+static void what_is_in_memory_has_one_writer(void **state)
+{
+	struct store *s = open_ok("memory:");
+	struct told told = { .n = 0 };
+
+	(void)state;
+	assert_true(s->lone);
+	assert_int_equal(store_trace(s, note_line, &told, &s, NULL), WEFT_OK);
+	assert_true(s->lone);
+	assert_int_equal(store_fault(s, &s, NULL), WEFT_OK);
+	assert_true(s->lone);
+	assert_int_equal(store_close(s, NULL), WEFT_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +376,7 @@ int main(void)
 			what_the_url_says_goes_over_what_the_caller_says),
 		cmocka_unit_test(a_bad_url_is_refused_with_what_to_write),
 		cmocka_unit_test(a_bad_option_is_refused_with_its_name),
+		cmocka_unit_test(a_limit_has_a_smallest_and_a_largest_value),
 		cmocka_unit_test(a_bad_escape_is_refused),
 		cmocka_unit_test(every_limit_has_a_default),
 		cmocka_unit_test(
@@ -353,6 +387,7 @@ int main(void)
 		cmocka_unit_test(a_late_fault_comes_after_the_write),
 		cmocka_unit_test(a_fault_hits_only_what_it_is_for),
 		cmocka_unit_test(a_trace_tells_of_every_call),
+		cmocka_unit_test(what_is_in_memory_has_one_writer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

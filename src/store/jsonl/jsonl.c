@@ -108,6 +108,7 @@ static struct jsonl *js_new(const struct store_open *o)
 	js->by_hand = (o->flags & STORE_BY_HAND) != 0;
 	js->unchecked = (o->flags & STORE_UNCHECKED) != 0;
 	js->single = js->unchecked || (o->flags & STORE_SINGLE) != 0;
+	js->store.lone = js->single && !js->read_only;
 	js->boot = read_boot(js->fs);
 	js->files_max = half_of_descriptors();
 	buf_init(&js->frame, FRAME_BYTES_MAX);
