@@ -4,8 +4,10 @@
  * Where a test needs a store that is still there after closing, others pass
  * it by having nothing to show.
  */
+#include <pthread.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/id.h"
 #include "conformance/conformance.h"
 
@@ -109,6 +111,80 @@ static void a_new_session_is_known_to_both_handles(void **state)
 	}
 	f->store = first;
 	close_store(f, other);
+}
+
+/* Somebody who wants to write, through a handle of its own. */
+struct rival {
+	pthread_t thread;
+	struct store *store;
+	unsigned planned;
+	int r;
+	int64_t took_ms;
+};
+
+static int plan_nothing(void *ctx, struct store_view *view, struct op_list *out,
+			struct weft_error *err)
+{
+	struct rival *x = ctx;
+
+	(void)view;
+	(void)out;
+	(void)err;
+	x->planned++;
+	return WEFT_OK;
+}
+
+static void *try_to_write(void *ctx)
+{
+	struct rival *x = ctx;
+	struct store_want want = { 0 };
+	int64_t from = clock_mono_us();
+
+	x->r = x->store->ops->write(x->store, &want, plan_nothing, x, NULL);
+	x->took_ms = (clock_mono_us() - from) / 1000;
+	return NULL;
+}
+
+/* Inside a write, with the store's lock: the others have to wait. */
+static void keep_them_waiting(struct draft *d, struct store_view *v, void *ctx)
+{
+	struct rival *rivals = ctx;
+
+	(void)d;
+	(void)v;
+	(void)try_to_write(&rivals[0]);
+	assert_int_equal(pthread_create(&rivals[1].thread, NULL, try_to_write,
+					&rivals[1]),
+			 0);
+	(void)usleep(150000);
+}
+
+static void who_has_to_wait_does_so_for_busy_ms(void **state)
+{
+	struct fixture *f = *state;
+	struct rival rivals[2] = { { .r = 1 }, { .r = 1 } };
+	struct draft *d = draft_new(f);
+
+	if (!is_persistent(f))
+		return;
+	assert_ok(f, open_again(f, "busy_ms=60", 0, &rivals[0].store));
+	assert_ok(f, open_again(f, "busy_ms=60000", 0, &rivals[1].store));
+	draft_look(d, keep_them_waiting, rivals);
+	must_write(d);
+	assert_int_equal(pthread_join(rivals[1].thread, NULL), 0);
+	/* One gave up when its time was over, and not much later. */
+	assert_int_equal(rivals[0].r, WEFT_BUSY);
+	assert_int_equal(rivals[0].planned, 0);
+	assert_in_range(rivals[0].took_ms, 59, 5000);
+	/* The other had time, and used what it needed of it. */
+	assert_int_equal(rivals[1].r, WEFT_OK);
+	assert_int_equal(rivals[1].planned, 1);
+	assert_in_range(rivals[1].took_ms, 100, 30000);
+	/* Who gave up can try again. */
+	(void)try_to_write(&rivals[0]);
+	assert_int_equal(rivals[0].r, WEFT_OK);
+	close_store(f, rivals[0].store);
+	close_store(f, rivals[1].store);
 }
 
 /* Every way to change a store fails with `code`. */
@@ -273,6 +349,7 @@ static const struct CMUnitTest tests[] = {
 	STORE_TEST(a_store_that_is_not_there_is_made_only_if_asked),
 	STORE_TEST(a_second_handle_sees_every_write_at_once),
 	STORE_TEST(a_new_session_is_known_to_both_handles),
+	STORE_TEST(who_has_to_wait_does_so_for_busy_ms),
 	STORE_TEST(a_store_opened_for_reading_takes_no_writes),
 	STORE_TEST(a_reader_sees_what_is_written_after_it_opened),
 	STORE_TEST(a_store_does_not_survive_fork),

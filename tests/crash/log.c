@@ -248,7 +248,41 @@ static void a_message_that_holds_a_frame_is_not_taken_for_one(void **state)
 	free(log);
 }
 
+static size_t size_of_segment(struct lab *l, unsigned number)
+{
+	char path[64];
+	size_t size = 0;
+	char *bytes;
+
+	(void)snprintf(path, sizeof(path), LAB_DIR "/wal/%08u", number);
+	bytes = simdisk_read(l->disk, path, &size);
+	free(bytes);
+	return bytes ? size : 0;
+}
+
+/* The first segments are as large as was asked for; what fits goes into them,
+ * and more makes another one. */
+static void a_log_begins_with_segments_of_segment_bytes(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s;
+
+	assert_int_equal(lab_open(l, 0), WEFT_OK);
+	assert_int_equal(size_of_segment(l, 1), LAB_SEGMENT);
+	assert_int_equal(size_of_segment(l, 2), LAB_SEGMENT);
+	lab_start(l, 0);
+	s = lab_create(l, NULL);
+	assert_int_equal(lab_commit(l), WEFT_OK);
+	for (size_t n = 0; n < LAB_SEGMENT / 2; n += 4000)
+		assert_int_equal(lab_say_one(l, 0, &s, 4000), WEFT_OK);
+	assert_int_equal(size_of_segment(l, 3), 0);
+	for (size_t n = 0; n < 2 * LAB_SEGMENT; n += 4000)
+		assert_int_equal(lab_say_one(l, 0, &s, 4000), WEFT_OK);
+	assert_true(size_of_segment(l, 3) > 0);
+}
+
 static const struct CMUnitTest tests[] = {
+	LAB_TEST(a_log_begins_with_segments_of_segment_bytes),
 	LAB_TEST(a_segment_used_again_shows_no_old_frames),
 	LAB_TEST(any_subset_of_sectors_of_a_frame_is_all_or_nothing),
 	LAB_TEST(what_a_dead_writer_did_not_flush_is_flushed_before_it_shows),
