@@ -126,7 +126,8 @@ struct session_rec {
 	/* The same while their message is redacted; for derive() alone. */
 	struct weft_str hidden_first_user, hidden_last_user, hidden_last_agent;
 	uint64_t first_user_seq, last_user_seq, last_agent_seq;
-	uint64_t todos_seq; /* the last event that set them, or 0 */
+	uint64_t todos_seq;  /* the last event that set them, or 0 */
+	uint64_t memory_seq; /* the last memory or forget, or 0 */
 	uint64_t pinned;
 	struct weft_str lease_owner;
 	uint64_t lease_token;
@@ -367,6 +368,7 @@ struct store_limits {
 	uint64_t lease_ms_min;      /* 5 s */
 	uint64_t lease_ms_max;      /* 1 h */
 	uint64_t todos;             /* 1,000 per session */
+	uint64_t memory_bytes;      /* 64 KiB */
 };
 
 struct store_open {

@@ -186,6 +186,11 @@ int method_list(struct call *c);
 int method_usage(struct call *c);
 int method_usage_add(struct call *c);
 
+/* memories.c */
+int method_memory_add(struct call *c);
+int method_memories(struct call *c);
+int method_memory_forget(struct call *c);
+
 /* todos.c */
 int method_todos(struct call *c);
 int method_todos_set(struct call *c);

@@ -38,6 +38,7 @@ static const struct {
 	LIMIT(lease_ms_min, "milliseconds of the shortest lease"),
 	LIMIT(lease_ms_max, "milliseconds of the longest lease"),
 	LIMIT(todos, "things to do in one session"),
+	LIMIT(memory_bytes, "bytes of a memory"),
 };
 
 /* A limit that is not in the table would not be in the documents. */

@@ -143,6 +143,72 @@ static const struct field fields_lease[] = {
 	FIELD_OP,
 };
 
+#define FIELD_SCOPE                                                      \
+	{                                                                \
+		.name = "scope", .about = "whose memories they are",     \
+		.type = TYPE_CHOICE, .values = "session|project|global", \
+	}
+
+#define FIELD_MEMORY_SESSION                                        \
+	{                                                           \
+		.name = "session",                                  \
+		.about = "the session; its project is the project", \
+		.type = TYPE_LINE,                                  \
+	}
+
+#define FIELD_MEMORY_PROJECT                                               \
+	{                                                                  \
+		.name = "project_dir", .about = "the project's directory", \
+		.type = TYPE_LINE,                                         \
+	}
+
+static const struct field fields_memory_add[] = {
+	FIELD_SCOPE,
+	FIELD_MEMORY_SESSION,
+	FIELD_MEMORY_PROJECT,
+	{ .name = "content",
+	  .about = "what to remember; trimmed, not blank",
+	  .type = TYPE_TEXT,
+	  .required = 1,
+	  FIELD_LIMIT(memory_bytes) },
+	{ .name = "title",
+	  .about = "default the first line of the content",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(slug_bytes) },
+	{ .name = "source",
+	  .about = "where it comes from",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	FIELD_OP,
+};
+
+static const struct field fields_memories[] = {
+	FIELD_SCOPE,
+	FIELD_MEMORY_SESSION,
+	FIELD_MEMORY_PROJECT,
+	{ .name = "query",
+	  .about = "only those with all these words in title or content; case "
+		   "and accents do not count",
+	  .type = TYPE_LINE },
+	{ .name = "deleted",
+	  .about = "also those that were forgotten",
+	  .type = TYPE_BOOLEAN },
+	{ .name = "limit",
+	  .about = "at most so many of each scope, the newest; default and "
+		   "maximum: page",
+	  .type = TYPE_INTEGER },
+};
+
+static const struct field fields_memory_forget[] = {
+	{ .name = "memory",
+	  .about = "its id",
+	  .type = TYPE_LINE,
+	  .required = 1 },
+	FIELD_SCOPE,
+	FIELD_MEMORY_SESSION,
+	FIELD_MEMORY_PROJECT,
+};
+
 static const struct field fields_todos_set[] = {
 	FIELD_SESSION,
 	{ .name = "todos",
@@ -455,6 +521,10 @@ static const struct field fields_reset[] = {
 	"`{\"marker\":{\"id\",\"seq\",\"session\",\"how\",\"first_kept\"," \
 	"\"summary\",\"tokens_saved\",\"undoes\",\"created_at\"},"         \
 	"\"changed\"}`; the marker in force, or null if there is none"
+#define ANSWER_MEMORIES                                                  \
+	"`{\"memories\":[{\"id\",\"scope\",\"session\",\"project_dir\"," \
+	"\"title\",\"content\",\"source\",\"created_at\","               \
+	"\"updated_at\",\"deleted_at\"}],\"more\"}`"
 #define ANSWER_TODOS                                               \
 	"`{\"todos\":[...],\"summary\":{\"total\",\"incomplete\"," \
 	"\"in_progress\",\"completed\",\"cancelled\"}}`"
@@ -652,6 +722,28 @@ const struct method methods[] = {
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_lease),
 	  .run = method_lease },
+	{ .name = "memory_add",
+	  .about = "Remember something: in the scope given, else for the "
+		   "session, the project or the whole store, whichever is "
+		   "named.",
+	  .answer = ANSWER_MEMORIES ", with the new one",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_memory_add),
+	  .run = method_memory_add },
+	{ .name = "memories",
+	  .about = "List or search memories: those of the scope given, else "
+		   "the global ones, then the project's, then the session's.",
+	  .answer = ANSWER_MEMORIES "; more says whether some were left out",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_memories),
+	  .run = method_memories },
+	{ .name = "memory_forget",
+	  .about = "Forget a memory; it stays in the log. Scope, session and "
+		   "project_dir, if given, must be its own.",
+	  .answer = ANSWER_MEMORIES ", with the one that was forgotten",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_memory_forget),
+	  .run = method_memory_forget },
 	{ .name = "todos",
 	  .about = "Say what is left to do in a session.",
 	  .answer = ANSWER_TODOS,

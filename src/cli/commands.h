@@ -21,6 +21,7 @@ extern const struct command cmd_lease;
 extern const struct command cmd_list;
 extern const struct command cmd_man;
 extern const struct command cmd_markers;
+extern const struct command cmd_memory;
 extern const struct command cmd_message;
 extern const struct command cmd_new;
 extern const struct command cmd_pin;

@@ -28,6 +28,7 @@ const struct command *const commands[] = {
 	&cmd_restore,
 	&cmd_redact,
 	&cmd_todo,
+	&cmd_memory,
 	&cmd_usage,
 	&cmd_lease,
 	&cmd_fork,

@@ -23,6 +23,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "model/lease.h"
+#include "model/memory.h"
 #include "model/message.h"
 #include "model/render.h"
 #include "route/route.h"
@@ -105,7 +106,8 @@ struct request {
 	struct lease lease;
 	int64_t lease_ms;
 
-	/* PLAIN: checked by whoever made it */
+	/* PLAIN: checked by whoever made it; what to forget */
+	uint64_t target;
 	uint32_t event_type;
 	struct weft_str body;
 	/* FORK, of `session`: `create` has what it does not inherit. */
@@ -251,6 +253,25 @@ int engine_window(struct engine *e, const struct session_rec *rec,
 /* How many messages a fork of `rec` at `at` inherits. */
 int engine_count_inherited(struct engine *e, const struct session_rec *rec,
 			   uint64_t at, uint64_t *ret, struct weft_error *err);
+
+/*
+ * The memories that a session (or a book) itself has, newest first, those
+ * that were forgotten too.
+ */
+struct memory_rec {
+	struct weft_id id;
+	uint64_t seq;
+	int64_t created_at;
+	int64_t deleted_at; /* 0: not forgotten */
+	struct memory memory;
+};
+struct memory_list {
+	struct memory_rec *v;
+	size_t n;
+};
+int engine_memories(struct engine *e, const struct session_rec *rec,
+		    struct arena *a, struct memory_list *ret,
+		    struct weft_error *err);
 
 /* Wait for an event of `id` after `seq`; BUSY at the time-out. */
 int engine_wait(struct engine *e, const struct weft_id *id, uint64_t seq,

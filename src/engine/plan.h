@@ -271,6 +271,12 @@ int plan_same_lease(struct plan *p, const struct request *q,
 int plan_begin_anew(struct plan *p, struct request *q, struct plan_session *old,
 		    struct weft_error *err);
 
+/* ---- memories (plan_memory.c) ---- */
+
+/* MEMORY_NOT_FOUND, unless the event is a memory that was not forgotten. */
+int plan_check_memory(struct plan *p, const struct plan_session *s,
+		      uint64_t target, struct weft_error *err);
+
 /* ---- the kinds of requests ---- */
 
 int plan_create(struct plan *p, struct request *q, struct weft_error *err);

@@ -15,6 +15,13 @@ static int add_plain(struct plan *p, struct plan_session *s, struct request *q,
 	e->event.type = q->event_type;
 	e->event.op = q->op;
 	e->event.body = q->body;
+	if (memory_is_type(q->event_type)) {
+		buf_reset(&p->body);
+		memory_body_chain(&p->body, s->rec.memory_seq, q->body);
+		if (p->body.error)
+			return buf_error(&p->body, err);
+		e->event.body = buf_str(&p->body);
+	}
 	r = plan_add(p, s, e, NULL, err);
 	if (r == WEFT_OK)
 		plan_answer(q, s, first_seq);
@@ -54,8 +61,11 @@ int plan_plain(struct plan *p, struct request *q, struct weft_error *err)
 	if (r != 0)
 		return r < 0 ? r : WEFT_OK;
 	r = plan_check_live(s, err);
-	if (r == WEFT_OK)
+	/* Memories are open to all, whoever holds the session. */
+	if (r == WEFT_OK && !memory_is_type(q->event_type))
 		r = plan_check_lease(p, s, q, err);
+	if (r == WEFT_OK && q->event_type == EVENT_FORGET)
+		r = plan_check_memory(p, s, q->target, err);
 	if (r == WEFT_OK)
 		r = plan_check_room(s, 1, err);
 	if (r == WEFT_OK)

@@ -135,7 +135,7 @@ static int same_content(struct plan *p, const struct plan_session *s,
 	if (e->type != (before ? EVENT_MESSAGE : type))
 		return WEFT_OK;
 	if (q->kind == REQUEST_PLAIN) {
-		*ret = str_eq(e->body, q->body);
+		*ret = str_eq(memory_body_unchained(e->body), q->body);
 		return WEFT_OK;
 	}
 	if (q->kind == REQUEST_LEASE)

@@ -536,6 +536,10 @@ static int apply(const struct derivation *d, const struct message_facts *facts,
 	case EVENT_RESTORE:
 	case EVENT_USAGE:
 		return apply_body(d, err);
+	case EVENT_MEMORY:
+	case EVENT_FORGET:
+		d->rec->memory_seq = d->e->seq;
+		return WEFT_OK;
 	case EVENT_TODOS:
 		d->rec->todos_seq = d->e->seq;
 		return WEFT_OK;

@@ -59,6 +59,7 @@ const struct record_field record_fields[] = {
 	FIELD("last_user_seq", U64, last_user_seq),
 	FIELD("last_agent_seq", U64, last_agent_seq),
 	FIELD("todos_seq", U64, todos_seq),
+	FIELD("memory_seq", U64, memory_seq),
 	FIELD("pinned", U64, pinned),
 	FIELD("lease_owner", STR, lease_owner),
 	FIELD("lease_token", U64, lease_token),

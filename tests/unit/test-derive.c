@@ -361,9 +361,8 @@ static void what_is_damaged_or_gone_moves_only_the_head(void **state)
 
 static void unknown_types_move_head_and_time(void **state)
 {
-	static const uint32_t types[] = { EVENT_OTHER,  EVENT_MEMORY,
-					  EVENT_FORGET, EVENT_LEASE,
-					  EVENT_TURN,   EVENT_TYPES };
+	static const uint32_t types[] = { EVENT_OTHER, EVENT_LEASE, EVENT_TURN,
+					  EVENT_TYPES };
 	struct lab *lab = *state;
 
 	event(lab, EVENT_SESSION, "\"kind\":\"primary\"");

@@ -169,6 +169,7 @@ static void every_limit_has_a_default(void **state)
 	assert_int_equal(l.lease_ms_min, 5000);
 	assert_int_equal(l.lease_ms_max, 3600000);
 	assert_int_equal(l.todos, 1000);
+	assert_int_equal(l.memory_bytes, KIB(64));
 }
 
 static void a_first_segment_may_be_larger_than_the_default_maximum(void **state)
