@@ -1,9 +1,9 @@
 /*
  * plan_fork.c - a session that goes on where another one was.
  *
- * DESIGN: nothing is copied but what is known of the session now.  The parent
- * of a fork is whose event the fork point is, not whom the fork was asked of:
- * sessions that add nothing are not on the way of every later read.
+ * DESIGN: nothing is copied but what is known of the session now.  A session
+ * that has added nothing to what it inherited is not made the parent of a fork:
+ * it would only be on the way of every later read.
  */
 #include "base/error.h"
 #include "base/id.h"
@@ -12,7 +12,7 @@
 
 /* Where a fork begins. */
 struct fork_point {
-	struct plan_session *owner;
+	struct plan_session *parent;
 	uint64_t seq;
 	uint64_t marker; /* in force there */
 };
@@ -45,22 +45,28 @@ static int find_point(struct plan *p, struct plan_session *s, uint64_t at,
 	return WEFT_OK;
 }
 
-/* Find the session whose event the point is, and see that a fork of it can be
- * read. */
-static int find_owner(struct plan *p, struct plan_session *s,
-		      struct fork_point *point, struct weft_error *err)
+/* Nothing but its first event, and the fork point is not that. */
+static bool adds_nothing(const struct session_rec *rec, uint64_t seq)
+{
+	return seq <= rec->fork_seq && rec->head_seq == rec->fork_seq + 1;
+}
+
+/* Find the session that the fork goes on from, and see that a fork of it can
+ * be read. */
+static int find_parent(struct plan *p, struct plan_session *s,
+		       struct fork_point *point, struct weft_error *err)
 {
 	uint64_t depth = 1;
 
-	point->owner = NULL;
+	point->parent = NULL;
 	for (;;) {
 		int r;
 
-		if (!point->owner && point->seq > s->rec.fork_seq)
-			point->owner = s;
+		if (!point->parent && !adds_nothing(&s->rec, point->seq))
+			point->parent = s;
 		if (s->rec.fork_seq == 0)
 			return WEFT_OK;
-		if (point->owner && ++depth > p->limits->fork_depth)
+		if (point->parent && ++depth > p->limits->fork_depth)
 			return fail(err, WEFT_LIMIT,
 				    "more than %llu forks deep (limit "
 				    "fork_depth)",
@@ -140,11 +146,11 @@ int plan_fork(struct plan *p, struct request *q, struct weft_error *err)
 	if (r == WEFT_OK)
 		r = find_point(p, s, q->fork_at, &point, err);
 	if (r == WEFT_OK)
-		r = find_owner(p, s, &point, err);
+		r = find_parent(p, s, &point, err);
 	if (r < 0)
 		return r;
 	rec = fork_record(&s->rec, &q->create);
-	rec.parent = point.owner->rec.id;
+	rec.parent = point.parent->rec.id;
 	rec.fork_seq = point.seq;
 	rec.window_seq = point.marker;
 	rec.inherited_count =

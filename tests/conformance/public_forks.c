@@ -69,8 +69,7 @@ static void the_cut_off_is_the_least_on_the_way(void **state)
 	/* At a message that it has inherited. */
 	g = fork_of(d, f, "\"at\":2");
 	assert_string_equal(desk_texts(d, g), "a");
-	/* Its parent is whose message that is. */
-	(void)snprintf(parent, sizeof(parent), "\"parent\":\"%s\"", d->id);
+	(void)snprintf(parent, sizeof(parent), "\"parent\":\"%s\"", f);
 	shows(d, g, parent);
 	(void)snprintf(parent, sizeof(parent), "\"forked_from\":\"%s\"", f);
 	shows(d, g, parent);
@@ -122,6 +121,8 @@ static void a_redaction_reaches_the_forks(void **state)
 			f);
 	assert_string_equal(desk_texts(d, f), "b");
 	assert_string_equal(desk_texts(d, d->id), "a b");
+	/* What a fork has hidden, its own forks do not see either. */
+	assert_string_equal(desk_texts(d, fork_of(d, f, "\"at\":3")), "b");
 }
 
 static void a_fork_takes_over_what_is_set(void **state)

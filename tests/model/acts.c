@@ -3,6 +3,7 @@
 
 #include "base/id.h"
 #include "base/mem.h"
+#include "model/marker.h"
 #include "model/world.h"
 
 /* Few of each, so that they meet. */
@@ -410,6 +411,114 @@ void act_redact(struct world *w, const uint32_t *r)
 	expected = oracle_redact(w->oracle, session, numbers, n, q->undo,
 				 w->now_ms, &answer);
 	run(w, "redact", q, expected, &answer);
+}
+
+/* ---- forks and windows ---- */
+
+void act_fork(struct world *w, const uint32_t *r)
+{
+	int session = world_pick(w, r[0]), at = 0, expected, code;
+	struct request *q = request_for(w, REQUEST_FORK, session);
+	int before = w->oracle->n;
+	struct oracle_answer answer = { 0 };
+	const char *slug = world_values[r[2] % n_world_values];
+	struct session_rec rec;
+	char op[40];
+
+	if (r[1] % 3 && session >= 0)
+		at = (int)(r[1] / 3 %
+			   ((uint32_t)w->oracle->sessions[session].n + 2));
+	op_of(r[3], op);
+	q->create.slug = keep(q, slug);
+	q->op = keep(q, op);
+	q->fork_at = (uint64_t)at;
+	if (at && at <= w->oracle->sessions[session].n &&
+	    (engine_session(w->engine, &q->session, &w->arena, &rec, &w->err) <
+		     0 ||
+	     engine_count_inherited(w->engine, &rec, q->fork_at,
+				    &q->fork_inherited, &w->err) < 0))
+		world_wrong(w, "count: %s", w->err.message);
+	world_say(w, "fork %d at %d slug '%s' op '%s'", session, at, slug, op);
+	code = engine_run(w->engine, q, &w->err);
+	expected = oracle_fork(w->oracle, session, at, slug, op, w->now_ms,
+			       &answer);
+	if (w->oracle->n > before)
+		note_id(w, q);
+	if (world_agree(w, "fork", code, expected)) {
+		struct weft_id id = world_id(w, answer.session);
+
+		if (!id_eq(&q->ret_session, &id) ||
+		    q->ret_seq != (uint64_t)answer.first ||
+		    q->ret_replayed != answer.replayed)
+			world_wrong(w, "fork: another answer than %d+%d",
+				    answer.session, answer.first);
+	}
+	request_free(q);
+}
+
+static struct oracle_change change_of(const uint32_t *r)
+{
+	struct oracle_change c = { .how = "TTCCEHUU"[r[1] % 8],
+				   .keep = (int)(r[2] % 6) };
+
+	if (c.how == 'C')
+		(void)snprintf(c.summary, sizeof(c.summary), "%s",
+			       r[3] % 4 ? world_words[r[3] % n_world_words] :
+					  "");
+	if (c.how == 'H')
+		c.n = (int)(r[4] % 3);
+	for (int i = 0; i < c.n; i++)
+		c.messages[i] = message_of(r[5] / (uint32_t)(i + 1), r[6]);
+	return c;
+}
+
+/* The messages of a new history. */
+static int take_history(struct world *w, struct request *q,
+			const struct oracle_change *c)
+{
+	CLEANUP(buf_done) struct buf b;
+
+	buf_init(&b, MIB(1));
+	buf_add_c(&b, '[');
+	for (int i = 0; i < c->n; i++) {
+		if (i > 0)
+			buf_add_c(&b, ',');
+		add_message(&b, &c->messages[i], false);
+	}
+	buf_add_c(&b, ']');
+	return c->n ? request_take_messages(q, buf_str(&b),
+					    engine_limits(w->engine), &w->err) :
+		      WEFT_OK;
+}
+
+void act_window(struct world *w, const uint32_t *r)
+{
+	static const struct {
+		char how;
+		uint32_t is;
+	} hows[] = { { 'T', MARKER_TRUNCATE },
+		     { 'C', MARKER_COMPACT },
+		     { 'E', MARKER_CLEAR },
+		     { 'H', MARKER_HISTORY },
+		     { 'U', MARKER_UNDO } };
+	int session = world_pick(w, r[0]), expected;
+	struct request *q = request_for(w, REQUEST_MARKER, session);
+	struct oracle_change c = change_of(r);
+	struct oracle_answer answer = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(hows); i++) {
+		if (hows[i].how == c.how)
+			q->marker.how = hows[i].is;
+	}
+	q->marker.keep = (uint64_t)c.keep;
+	q->marker.has_summary = c.how == 'C';
+	q->marker.summary = keep(q, c.summary);
+	if (take_history(w, q, &c) < 0)
+		world_wrong(w, "history: %s", w->err.message);
+	world_say(w, "window %d %c keep %d, %d messages", session, c.how,
+		  c.keep, c.n);
+	expected = oracle_window(w->oracle, session, &c, w->now_ms, &answer);
+	run(w, "window", q, expected, &answer);
 }
 
 void act_delete(struct world *w, const uint32_t *r)

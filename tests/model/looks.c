@@ -24,6 +24,8 @@ static const char *type_name(char type)
 		return "redact";
 	case 'D':
 		return "delete";
+	case 'K':
+		return "marker";
 	default:
 		return "restore";
 	}
@@ -79,7 +81,8 @@ static void compare_event(struct world *w, int session, int number,
 	if (e->ts_ms != o->ts || e->at_ms != o->ts)
 		world_wrong(w, "session %d, event %d: another time", session,
 			    number);
-	if (e->redacted != o->hidden || e->background != o->message.background)
+	if (e->redacted != oracle_hidden(w->oracle, session, number) ||
+	    e->background != o->message.background)
 		world_wrong(w,
 			    "session %d, event %d: redacted %u background "
 			    "%u",
@@ -89,9 +92,10 @@ static void compare_event(struct world *w, int session, int number,
 }
 
 /* The numbers that a range should give, in their order. */
-static int expected_numbers(const struct oracle_session *s,
+static int expected_numbers(const struct world *w, int session,
 			    const struct weft_read_options *o, int *out)
 {
+	const struct oracle_session *s = &w->oracle->sessions[session];
 	int n = 0;
 
 	for (int i = 1; i <= s->n; i++) {
@@ -101,7 +105,8 @@ static int expected_numbers(const struct oracle_session *s,
 			continue;
 		if ((o->flags & WEFT_READ_MESSAGES) && e->type != 'M')
 			continue;
-		if (!(o->flags & WEFT_READ_REDACTED) && e->hidden)
+		if (!(o->flags & WEFT_READ_REDACTED) &&
+		    oracle_hidden(w->oracle, session, i))
 			continue;
 		out[n++] = i;
 	}
@@ -120,7 +125,7 @@ static void read_and_compare(struct world *w, int session,
 {
 	const struct oracle_session *s = &w->oracle->sessions[session];
 	int *expected = ARENA_ARRAY(&w->arena, int, (size_t)s->n + 1);
-	int n = expected_numbers(s, o, expected), at = 0, done = 0;
+	int n = expected_numbers(w, session, o, expected), at = 0, done = 0;
 	char text[WEFT_ID_CHARS + 1];
 
 	id_format(&w->ids[session], text);
@@ -226,6 +231,25 @@ static void compare_settings(struct world *w, int n,
 		    *s->settings[SETTING_PINNED] ? 1 : 0);
 }
 
+/* Where the window begins, and with which summary. */
+static void compare_window(struct world *w, int n,
+			   const struct session_rec *rec)
+{
+	const struct oracle_session *s = &w->oracle->sessions[n];
+	const struct oracle_event *e =
+		s->marker ? &s->events[s->marker - 1] : NULL;
+	struct window found;
+
+	if (engine_window(w->engine, rec, &w->arena, &found, &w->err) < 0) {
+		world_wrong(w, "window of %d: %s", n, w->err.message);
+		return;
+	}
+	same_number(w, n, "marker", (int64_t)found.marker, s->marker);
+	same_number(w, n, "first_kept", (int64_t)found.first_kept,
+		    e ? e->first : 1);
+	same_text(w, n, "summary", found.summary, e ? e->summary : "");
+}
+
 static void compare_record(struct world *w, int n)
 {
 	const struct oracle_session *s = &w->oracle->sessions[n];
@@ -239,6 +263,8 @@ static void compare_record(struct world *w, int n)
 	}
 	if (s->start.subagent)
 		parent = world_id(w, s->start.parent);
+	if (s->start.is_fork)
+		parent = world_id(w, s->parent);
 	if (!id_eq(&rec.id, &w->ids[n]) || !id_eq(&rec.parent, &parent))
 		world_wrong(w, "session %d: another id or parent", n);
 	same_text(w, n, "key", rec.key, s->key);
@@ -251,6 +277,10 @@ static void compare_record(struct world *w, int n)
 	same_number(w, n, "message_count", (int64_t)rec.message_count,
 		    s->messages);
 	same_number(w, n, "turn_count", (int64_t)rec.turn_count, s->turns);
+	same_number(w, n, "fork_seq", (int64_t)rec.fork_seq, s->base);
+	same_number(w, n, "inherited_count", (int64_t)rec.inherited_count,
+		    s->inherited);
+	compare_window(w, n, &rec);
 	same_totals(w, n, "own", &rec.own, &s->own);
 	same_totals(w, n, "total", &rec.total, &s->total);
 	same_text(w, n, "first_user", rec.first_user, s->first_user);

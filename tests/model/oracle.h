@@ -38,9 +38,12 @@ struct oracle_message {
 
 struct oracle_event {
 	char type; /* S(ession) M(essage) P(atch) N(ame) R(edact) D(elete)
-		      U: restored */
+		      U: restored, K: marker */
 	int64_t ts;
-	bool hidden;
+	bool hidden; /* by this session itself */
+	int marker;  /* in force before it, or 0 */
+	int first;   /* K: where the window begins */
+	char summary[64];
 	char op[40];
 	int more; /* of the same request, still to come */
 	struct oracle_message message;
@@ -78,14 +81,21 @@ struct oracle_start {
 	int n_aliases;
 	char settings[SETTINGS][64];
 	char op[40];
+	bool is_fork;
+	int forked_from;
 };
 
 struct oracle_session {
 	struct oracle_start start;
 	char key[64];
 	char settings[SETTINGS][64];
-	struct oracle_event *events; /* events[0] has number 1 */
-	int n;
+	/* events[0] has number 1; those up to `base` are copies of what a fork
+	 * has inherited. */
+	struct oracle_event *events;
+	int n, base;
+	int inherited;       /* messages, when it was forked */
+	int parent;          /* of a fork */
+	int marker;          /* in force, or 0 */
 	int content;         /* number of the last message or redaction, or 0 */
 	int messages, turns; /* not hidden */
 	struct oracle_totals own, total;
@@ -134,6 +144,25 @@ int oracle_delete(struct oracle *o, int session, int64_t now,
 		  struct oracle_answer *ret);
 int oracle_restore(struct oracle *o, int session, int64_t now,
 		   struct oracle_answer *ret);
+
+/* at 0: at the last message. */
+int oracle_fork(struct oracle *o, int session, int at, const char *slug,
+		const char *op, int64_t now, struct oracle_answer *ret);
+
+/* A change of the window: T(runcate) to `keep`, C(ompact) to `keep` with a
+ * summary, E(mpty), H(istory) of n messages, U(ndo). */
+struct oracle_change {
+	char how;
+	int keep;
+	char summary[64];
+	struct oracle_message messages[2];
+	int n;
+};
+int oracle_window(struct oracle *o, int session, const struct oracle_change *c,
+		  int64_t now, struct oracle_answer *ret);
+
+/* Whether the session does not show its event `number`. */
+bool oracle_hidden(const struct oracle *o, int session, int number);
 
 /* Find a session by name or slug. */
 int oracle_find(const struct oracle *o, const char *name, int *ret);

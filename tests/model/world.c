@@ -214,6 +214,7 @@ static void act_suspend(struct world *w, const uint32_t *r)
 const struct act_kind act_kinds[] = {
 	{ "create", 12, act_create },  { "append", 35, act_append },
 	{ "patch", 8, act_patch },     { "rename", 10, act_rename },
+	{ "fork", 8, act_fork },       { "window", 8, act_window },
 	{ "redact", 8, act_redact },   { "delete", 6, act_delete },
 	{ "restore", 5, act_restore }, { "read", 8, look_read },
 	{ "record", 8, look_record },  { "names", 4, look_names },

@@ -79,6 +79,8 @@ void act_append(struct world *w, const uint32_t *r);
 void act_patch(struct world *w, const uint32_t *r);
 void act_rename(struct world *w, const uint32_t *r);
 void act_redact(struct world *w, const uint32_t *r);
+void act_fork(struct world *w, const uint32_t *r);
+void act_window(struct world *w, const uint32_t *r);
 void act_delete(struct world *w, const uint32_t *r);
 void act_restore(struct world *w, const uint32_t *r);
 
