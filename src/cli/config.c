@@ -72,6 +72,39 @@ static const char *config_path(struct cli *c)
 		      NULL;
 }
 
+/* Blot out what lies between two places of a text. */
+static void blot(char *from, const char *to)
+{
+	for (; from < to; from++)
+		*from = '*';
+}
+
+/* A URL for people to see: without the password that may be in it. */
+static const char *shown_url(struct cli *c, const char *url)
+{
+	struct weft_str copy = arena_str(&c->arena, str_of(url));
+	char *text, *p;
+
+	if (!copy.ptr)
+		return "";
+	text = arena_alloc(&c->arena, copy.len + 1);
+	if (!text)
+		return "";
+	memcpy(text, copy.ptr, copy.len + 1);
+	p = strstr(text, "://");
+	if (p) {
+		char *at = strrchr(p, '@');
+		char *colon = strchr(p + 3, ':');
+
+		if (at && colon && colon < at)
+			blot(colon + 1, at);
+	}
+	p = strstr(text, "password=");
+	if (p)
+		blot(p + 9, p + 9 + strcspn(p + 9, "&"));
+	return text;
+}
+
 static const char *choose_url(struct cli *c, const char **ret_from)
 {
 	const struct opt_given *given = &c->line.global[GLOBAL_STORE];
@@ -152,6 +185,6 @@ int cli_configure(struct cli *c)
 			    "$WEFT_STORE");
 	cli_debug(c, "configuration: %s",
 		  c->config_file ? c->config_file : "none");
-	cli_debug(c, "store: %s (from %s)", c->url, from);
+	cli_debug(c, "store: %s (from %s)", shown_url(c, c->url), from);
 	return WEFT_OK;
 }

@@ -13,10 +13,11 @@
 static const struct {
 	const struct store_ops *ops;
 	const char *needs_path; /* what to write behind the colon, or NULL */
+	bool whole;             /* it reads the URL itself, but for options */
 } stores[] = {
-	{ &store_memory, NULL },
-	{ &store_jsonl, "DIR" },
-	{ &store_sqlite, "FILE" },
+	{ &store_memory, NULL, false },    { &store_jsonl, "DIR", false },
+	{ &store_sqlite, "FILE", false },  { &store_postgres, NULL, true },
+	{ &store_postgresql, NULL, true },
 };
 
 /* ---- limits ---- */
@@ -250,6 +251,46 @@ static int unknown_scheme(const char *url, struct weft_str scheme,
 		    STR_ARG(scheme), buf_cstr(&known));
 }
 
+static bool is_known_option(struct weft_str name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(switches); i++) {
+		if (str_eq(name, str_of(switches[i].name)))
+			return true;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		if (str_eq(name, str_of(limits[i].name)))
+			return true;
+	}
+	return false;
+}
+
+/* Our options into `o`; the URL without them is kept in `path`. */
+static int read_whole_url(struct weft_str url, struct store_open *o,
+			  struct buf *path, struct weft_error *err)
+{
+	struct weft_str query, base = cut_at(url, '?', &query);
+	char separator = '?';
+
+	buf_add_str(path, base);
+	while (query.len > 0) {
+		struct weft_str option = cut_at(query, '&', &query), value;
+		struct weft_str name = cut_at(option, '=', &value);
+		int r = WEFT_OK;
+
+		if (is_known_option(name)) {
+			r = set_options(o, option, err);
+		} else {
+			buf_add_c(path, separator);
+			buf_add_str(path, option);
+			separator = '&';
+		}
+		if (r < 0)
+			return r;
+	}
+	o->path = (struct weft_str){ buf_cstr(path), path->len };
+	return buf_error(path, err);
+}
+
 /* Everything of a URL but its scheme into `o`; the path is kept in `path`. */
 static int read_url(struct weft_str rest, struct store_open *o,
 		    struct buf *path, struct weft_error *err)
@@ -293,7 +334,9 @@ int store_open_url(const char *url, const struct store_open *o,
 		if (!strchr(url, ':') ||
 		    !str_eq(scheme, str_of(stores[i].ops->scheme)))
 			continue;
-		r = read_url(rest, &open, &path, err);
+		r = stores[i].whole ?
+			    read_whole_url(str_of(url), &open, &path, err) :
+			    read_url(rest, &open, &path, err);
 		if (r < 0)
 			return r;
 		if (what && open.path.len == 0)

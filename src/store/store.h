@@ -29,6 +29,7 @@ int report_no_backup(const char *advice, struct weft_error *err);
 extern const struct store_ops store_memory;
 extern const struct store_ops store_jsonl;
 extern const struct store_ops store_sqlite;
+extern const struct store_ops store_postgres, store_postgresql;
 
 /* Decorators: they own what they wrap. */
 

@@ -4,8 +4,9 @@
  * usage: weft-conformance URL [TEST]
  *
  * "memory:"; "jsonl:" or "sqlite:" for stores in a temporary directory,
- * "jsonl:DIR", "sqlite:DIR" for stores below DIR.  TEST is a pattern for the
- * names of tests.
+ * "jsonl:DIR", "sqlite:DIR" for stores below DIR; "postgres://..." for stores
+ * in schemas of their own, which stay there.  TEST is a pattern for the names
+ * of tests.
  */
 #include <stdio.h>
 #include <stdlib.h>

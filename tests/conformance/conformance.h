@@ -43,6 +43,10 @@ extern const char *conformance_url;
  * the URL. */
 void make_place(char dir[256], char url[512]);
 int remove_place(const char *dir);
+/* False for the URL of a store that is gone when it is closed. */
+bool is_place(const char *url);
+/* Add options to a URL that may have some; they may be NULL. */
+void add_options(char *url, size_t size, const char *options);
 
 int fixture_setup(void **state);
 int fixture_teardown(void **state);

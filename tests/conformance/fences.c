@@ -171,7 +171,7 @@ static void who_wakes_up_too_late_is_refused(void **state)
 	struct act old = { .store = d->store, .session = d->id };
 	uint64_t token;
 
-	if (!d->dir[0])
+	if (!is_place(d->url))
 		return;
 	desk_ok(d, desk_open_again(d, NULL, 0, &other));
 	old.token = take(d->store, d->id, "acquire", &d->err);
@@ -202,7 +202,7 @@ static void who_was_first_is_waited_for(void **state)
 	struct act new = { .session = d->id };
 	bool waited;
 
-	if (!d->dir[0])
+	if (!is_place(d->url))
 		return;
 	desk_ok(d, desk_open_again(d, "busy_ms=60000", 0, &other));
 	new.store = other;

@@ -22,7 +22,32 @@ static int64_t test_clock(void *ctx)
 
 bool is_persistent(const struct fixture *f)
 {
-	return f->dir[0] != '\0';
+	return is_place(f->url);
+}
+
+bool is_place(const char *url)
+{
+	return strncmp(url, "memory:", 7) != 0;
+}
+
+void add_options(char *url, size_t size, const char *options)
+{
+	size_t n = strlen(url);
+
+	if (options && *options)
+		(void)snprintf(url + n, size - n, "%c%s",
+			       strchr(url, '?') ? '&' : '?', options);
+}
+
+/* In a database: a schema of its own.  Its server is thrown away. */
+static void make_schema(char url[512])
+{
+	static unsigned count;
+	int n = snprintf(url, 512, "%s%cschema=t%d_%u_x", conformance_url,
+			 strchr(conformance_url, '?') ? '&' : '?',
+			 (int)getpid(), ++count);
+
+	assert_true(n > 0 && n < 512);
 }
 
 /* A directory of its own below the one in the URL, or below $TMPDIR. */
@@ -35,6 +60,10 @@ void make_place(char dir[256], char url[512])
 	dir[0] = '\0';
 	if (strncmp(conformance_url, "memory:", 7) == 0) {
 		(void)snprintf(url, 512, "memory:");
+		return;
+	}
+	if (strncmp(conformance_url, "postgres", 8) == 0) {
+		make_schema(url);
 		return;
 	}
 	n = snprintf(dir, 256, "%s/weft-conformance-XXXXXX",
@@ -95,8 +124,8 @@ int open_again(struct fixture *f, const char *options, uint32_t flags,
 	struct store_open o = { .flags = flags, .clock = &f->clock };
 	char url[sizeof(f->url) + 256];
 
-	(void)snprintf(url, sizeof(url), "%s%s%s", f->url, options ? "?" : "",
-		       options ? options : "");
+	(void)snprintf(url, sizeof(url), "%s", f->url);
+	add_options(url, sizeof(url), options);
 	return store_open_url(url, &o, ret, &f->err);
 }
 

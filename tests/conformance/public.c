@@ -43,8 +43,8 @@ int desk_open_again(struct desk *d, const char *options, uint32_t flags,
 	o.flags = flags;
 	o.now_ms = now;
 	o.now_ctx = d;
-	(void)snprintf(url, sizeof(url), "%s%s%s", d->url, options ? "?" : "",
-		       options ? options : "");
+	(void)snprintf(url, sizeof(url), "%s", d->url);
+	add_options(url, sizeof(url), options);
 	return weft_open(url, &o, ret, &d->err);
 }
 

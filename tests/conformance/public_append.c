@@ -252,7 +252,7 @@ static void an_operation_is_known_after_reopening(void **state)
 	struct weft_receipt receipt;
 	char id[WEFT_ID_CHARS + 1];
 
-	if (!d->dir[0])
+	if (!is_place(d->url))
 		return;
 	memcpy(id, d->id, sizeof(id));
 	desk_ok(d, desk_try(d, id, SAY("a"), &o, NULL));

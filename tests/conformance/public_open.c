@@ -12,7 +12,7 @@
 
 static bool has_place(const struct desk *d)
 {
-	return d->dir[0] != '\0';
+	return is_place(d->url);
 }
 
 static void nothing_is_given_back_without_complaint(void **state)
@@ -125,6 +125,12 @@ static void who_opens_alone_keeps_everybody_out(void **state)
 
 	if (!has_place(d))
 		return;
+	/* A server is for everybody. */
+	if (strncmp(d->url, "postgres", 8) == 0) {
+		desk_fails(d, desk_open_again(d, NULL, WEFT_OPEN_SINGLE, &s),
+			   WEFT_INVALID, "single");
+		return;
+	}
 	/* Somebody has it open already. */
 	desk_fails(d, desk_open_again(d, "busy_ms=50", WEFT_OPEN_SINGLE, &s),
 		   WEFT_BUSY, "");

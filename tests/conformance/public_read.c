@@ -267,7 +267,7 @@ static void an_append_through_another_handle_ends_the_wait(void **state)
 	struct desk *d = *state;
 	struct weft_store *other;
 
-	if (!d->dir[0])
+	if (!is_place(d->url))
 		return;
 	desk_ok(d, desk_open_again(d, NULL, 0, &other));
 	for (int i = 0; i < 5; i++)

@@ -57,7 +57,7 @@ static void a_message_finds_its_session_again(void **state)
 	assert_non_null(strstr(shown, "\"scope\":{\"version\":1,"
 				      "\"agent_id\":\"main\""));
 	/* It is still found when the store is opened again. */
-	if (d->dir[0]) {
+	if (is_place(d->url)) {
 		desk_reopen(d, NULL);
 		again = route(d, &alice);
 		assert_int_equal(again.created, 0);

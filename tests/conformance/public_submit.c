@@ -207,7 +207,7 @@ static void closing_waits_for_every_answer(void **state)
 	assert_int_equal(t.n_seqs, MANY);
 	d->store = NULL;
 	desk_ok(d, desk_open_again(d, NULL, 0, &d->store));
-	if (d->dir[0])
+	if (is_place(d->url))
 		assert_int_equal(desk_head(d, d->id), MANY + 1);
 }
 

@@ -36,6 +36,22 @@ void join_path(char out[512], const char *a, const char *b)
 	must(n > 0 && n < 512);
 }
 
+/* A server is not ours to make: it is there, and gets a new schema. */
+static void set_url(struct place *p)
+{
+	static unsigned count;
+	const char *server = getenv("WEFT_TEST_PG");
+
+	if (strcmp(place_scheme, "postgres") != 0) {
+		(void)snprintf(p->url, sizeof(p->url), "%s:%s", place_scheme,
+			       p->store);
+		return;
+	}
+	must(server != NULL);
+	(void)snprintf(p->url, sizeof(p->url), "%s&schema=p%d_%u", server,
+		       (int)getpid(), ++count);
+}
+
 void place_make(struct place *p)
 {
 	const char *base = getenv("TMPDIR");
@@ -45,7 +61,7 @@ void place_make(struct place *p)
 	must(n > 0 && (size_t)n < sizeof(p->root));
 	must(mkdtemp(p->root) != NULL);
 	(void)snprintf(p->store, sizeof(p->store), "%s/store", p->root);
-	(void)snprintf(p->url, sizeof(p->url), "%s:%s", place_scheme, p->store);
+	set_url(p);
 }
 
 void place_remove(struct place *p)
@@ -57,6 +73,7 @@ void place_clear(struct place *p)
 {
 	remove_tree(p->root);
 	must(mkdir(p->root, 0700) == 0);
+	set_url(p);
 }
 
 int place_setup(void **state)
@@ -143,7 +160,10 @@ int try_open(const struct place *p, const char *options, uint32_t flags,
 
 	weft_open_options_init(&o, sizeof(o));
 	o.flags = flags;
-	(void)snprintf(url, sizeof(url), "%s%s%s", p->url, options ? "?" : "",
+	(void)snprintf(url, sizeof(url), "%s%s%s", p->url,
+		       !options            ? "" :
+		       strchr(p->url, '?') ? "&" :
+					     "?",
 		       options ? options : "");
 	return weft_open(url, &o, ret, err);
 }

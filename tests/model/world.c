@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/id.h"
 #include "base/mem.h"
@@ -128,6 +129,16 @@ static bool make_directory(struct world *w)
 	return true;
 }
 
+/* In a database: a schema of its own.  Its server is thrown away. */
+static void make_schema(struct world *w)
+{
+	static unsigned count;
+
+	(void)snprintf(w->url, sizeof(w->url), "%s%cschema=m%d_%u", w->base_url,
+		       strchr(w->base_url, '?') ? '&' : '?', (int)getpid(),
+		       ++count);
+}
+
 static int remove_one(const char *path, const struct stat *st, int kind,
 		      struct FTW *ftw)
 {
@@ -144,6 +155,8 @@ static bool world_begin(struct world *w)
 	w->oracle = oracle_new();
 	if (strncmp(w->base_url, "memory:", 7) == 0)
 		(void)snprintf(w->url, sizeof(w->url), "%s", w->base_url);
+	else if (strncmp(w->base_url, "postgres", 8) == 0)
+		make_schema(w);
 	else if (!make_directory(w))
 		return false;
 	return open_store(w);
@@ -166,7 +179,7 @@ static void act_reopen(struct world *w, const uint32_t *r)
 {
 	(void)r;
 	/* What is gone when it is closed cannot be reopened. */
-	if (!w->dir[0])
+	if (strncmp(w->url, "memory:", 7) == 0)
 		return;
 	world_say(w, "reopen");
 	close_store(w);

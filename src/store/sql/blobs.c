@@ -29,7 +29,7 @@ int sql_store_put_blob(struct store *store, struct weft_str bytes,
 		r = sql_run(s->write_conn, Q_PUT_BLOB,
 			    SQL_ROW(sql_bytes(ref.sha256, SHA256_BYTES),
 				    sql_u64(ref.bytes),
-				    sql_int(clock_now_ms(s->clock)),
+				    sql_int(clock_now_ms(&s->clock)),
 				    sql_bytes(bytes.ptr, bytes.len)),
 			    NULL, NULL, err);
 	if (r == WEFT_OK)

@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "base/table.h"
 #include "store/sql/text.h"
 #include "store/store.h"
@@ -83,8 +84,8 @@ struct sql_driver {
 struct sql_store {
 	struct store store; /* first */
 	const struct sql_driver *driver;
-	const struct clock_source *clock;
-	uint64_t process; /* process_generation() of who opened it */
+	struct clock_source clock; /* our own copy */
+	uint64_t process;          /* process_generation() of who opened it */
 	bool read_only;
 	bool one_conn; /* reads go through the writer */
 

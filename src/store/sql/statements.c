@@ -37,18 +37,17 @@ static const char tables[] =
 	"at_ms %I NOT NULL,used %I NOT NULL,data %B NOT NULL)[[ STRICT|]];"
 	"CREATE INDEX blobs_unused ON blobs(at_ms) WHERE used=0;";
 
-#define PARTITIONS 16
-
-static void add_partitions(struct buf *b, const char *table)
+static void add_partitions(struct buf *b, const char *table, unsigned n)
 {
-	for (int i = 0; i < PARTITIONS; i++)
+	for (unsigned i = 0; i < n; i++)
 		buf_printf(b,
-			   "CREATE TABLE %s_%d PARTITION OF %s"
-			   " FOR VALUES WITH (MODULUS %d, REMAINDER %d);",
-			   table, i, table, PARTITIONS, i);
+			   "CREATE TABLE %s_%u PARTITION OF %s"
+			   " FOR VALUES WITH (MODULUS %u, REMAINDER %u);",
+			   table, i, table, n, i);
 }
 
-void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect)
+void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect,
+		       unsigned partitions)
 {
 	assert(from == 0);
 	buf_add_lit(b, "CREATE TABLE sessions(");
@@ -62,8 +61,8 @@ void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect)
 		   "", dialect);
 	sql_expand(b, tables, "", dialect);
 	if (dialect == SQL_POSTGRES) {
-		add_partitions(b, "events");
-		add_partitions(b, "hidden");
+		add_partitions(b, "events", partitions);
+		add_partitions(b, "hidden", partitions);
 	}
 }
 
@@ -77,18 +76,18 @@ void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect)
  * Events that end at ?2 or behind it: those from the one on that holds ?2, if
  * a range that is gone does.  What cannot be read may have been of any type.
  * SQLite stops when nobody asks for the next row; of PostgreSQL nothing is
- * asked that would not fit.
+ * asked that would not fit, but for one that tells that there is more.
  */
-#define EVENTS(direction)                                               \
-	"[[|SELECT " EVENT_COLUMNS " FROM (]]SELECT " EVENT_COLUMNS     \
-	"[[|,sum(octet_length(bytes)) OVER (ORDER BY seq" direction     \
-	" ROWS UNBOUNDED PRECEDING)-octet_length(bytes) AS before]]"    \
-	" FROM events WHERE session=?1"                                 \
-	" AND seq>=(SELECT coalesce(max(seq),0) FROM events"            \
-	" WHERE session=?1 AND seq<=?2) AND seq<=?3 AND last_seq>=?2"   \
-	" AND (?4=0 OR state>=3 OR (?4>>CAST(type&63 AS INTEGER)&1)=1)" \
-	" ORDER BY seq" direction " LIMIT ?5"                           \
-	"[[|) AS e WHERE before<=?6 ORDER BY seq" direction "]]"
+#define EVENTS(direction)                                                \
+	"[[|SELECT " EVENT_COLUMNS " FROM (]]SELECT " EVENT_COLUMNS      \
+	"[[|,sum(octet_length(bytes)) OVER (ORDER BY seq" direction      \
+	" ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS before]]" \
+	" FROM events WHERE session=?1"                                  \
+	" AND seq>=(SELECT coalesce(max(seq),0) FROM events"             \
+	" WHERE session=?1 AND seq<=?2) AND seq<=?3 AND last_seq>=?2"    \
+	" AND (?4=0 OR state>=3 OR (?4>>CAST(type&63 AS INTEGER)&1)=1)"  \
+	" ORDER BY seq" direction " LIMIT ?5"                            \
+	"[[|) AS e WHERE coalesce(before,0)<=?6 ORDER BY seq" direction "]]"
 
 static_assert(EVENT_SESSION == 1 && STATE_DAMAGED == 3 && STATE_GONE == 4,
 	      "as in the statements");
@@ -145,6 +144,8 @@ static const struct {
 	[Q_NEXT_SESSION] = { "b", "SELECT session FROM events WHERE session>?1"
 				  " ORDER BY session LIMIT 1" },
 	[Q_COUNT_SESSIONS] = { "", "SELECT count(*) FROM sessions" },
+	[Q_COUNT_SOME] = { "", "SELECT count(*) FROM"
+			       " (SELECT 1 FROM sessions LIMIT 1000) AS s" },
 	[Q_COUNT_NAMES] = { "", "SELECT count(*) FROM names" },
 	[Q_COUNT_HIDDEN] = { "", "SELECT count(*) FROM hidden" },
 	[Q_COUNT_BLOBS] = { "", "SELECT count(*) FROM blobs" },

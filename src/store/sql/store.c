@@ -33,7 +33,8 @@ int sql_init(struct sql_store *s, const struct store_open *o,
 	s->store.ops = ops;
 	s->store.limits = o->limits;
 	s->driver = driver;
-	s->clock = o->clock;
+	if (o->clock)
+		s->clock = *o->clock;
 	s->process = process_generation();
 	s->read_only = o->flags & STORE_READ_ONLY;
 	(void)pthread_mutex_init(&s->writer, NULL);
@@ -129,7 +130,7 @@ int sql_health(struct sql_store *s, struct store_health *ret)
 	health.frames = health.flushes = atomic_load(&s->writes);
 	r = sql_reader(s, &c, NULL);
 	if (r == WEFT_OK)
-		r = sql_number(c, Q_COUNT_SESSIONS, NULL, &sessions, NULL);
+		r = sql_number(c, Q_COUNT_SOME, NULL, &sessions, NULL);
 	health.active = (uint64_t)sessions;
 	*ret = health;
 	return r;

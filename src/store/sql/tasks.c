@@ -384,7 +384,7 @@ static int drop_blobs(struct sql_store *s, struct store_report *report,
 		      struct weft_error *err)
 {
 	struct sql_conn *c = s->write_conn;
-	int64_t left = 0, now = clock_now_ms(s->clock);
+	int64_t left = 0, now = clock_now_ms(&s->clock);
 	int r;
 
 	(void)pthread_mutex_lock(&s->writer);

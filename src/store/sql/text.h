@@ -42,6 +42,7 @@ enum sql_statement {
 	Q_NEXT_BLOB,
 	Q_NEXT_SESSION,
 	Q_COUNT_SESSIONS,
+	Q_COUNT_SOME, /* sessions, up to a thousand */
 	Q_COUNT_NAMES,
 	Q_COUNT_HIDDEN,
 	Q_COUNT_BLOBS,
@@ -75,7 +76,9 @@ void sql_text_make(struct sql_text *t, uint32_t key, enum sql_dialect dialect);
 void sql_expand(struct buf *b, const char *pattern, const char *types,
 		enum sql_dialect dialect);
 
-/* The statements that bring tables from version `from` to the next one. */
-void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect);
+/* The statements that bring tables from version `from` to the next one; in
+ * PostgreSQL events are in so many partitions. */
+void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect,
+		       unsigned partitions);
 
 #endif

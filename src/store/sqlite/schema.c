@@ -73,7 +73,7 @@ static int migrate_from(struct sqlite_conn *k, int64_t version,
 
 	buf_init(&sql, SQL_TEXT_MAX);
 	for (; version < SQL_SCHEMA_VERSION; version++)
-		sql_add_migration(&sql, (int)version, SQL_SQLITE);
+		sql_add_migration(&sql, (int)version, SQL_SQLITE, 0);
 	buf_printf(&sql, "PRAGMA application_id=%d;PRAGMA user_version=%d;",
 		   APPLICATION_ID, SQL_SCHEMA_VERSION);
 	(void)buf_cstr(&sql);

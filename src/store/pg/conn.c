@@ -1,0 +1,161 @@
+/* conn.c - connections to PostgreSQL, and their settings. */
+#include <libpq-fe.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "store/pg/pg.h"
+
+/* ---- errors ---- */
+
+/* One line, with every copy of the secret blotted out. */
+int pg_say(const struct pg_store *s, int code, const char *text,
+	   struct weft_error *err)
+{
+	char line[400];
+	size_t n = 0, secret = s->secret ? strlen(s->secret) : 0;
+
+	while (*text && n + 1 < sizeof(line)) {
+		if (secret > 0 && strncmp(text, s->secret, secret) == 0) {
+			text += secret;
+			line[n++] = '*';
+		} else if (*text == '\n' || *text == '\t') {
+			if (n > 0 && line[n - 1] != ' ')
+				line[n++] = ' ';
+			text++;
+		} else {
+			line[n++] = *text++;
+		}
+	}
+	while (n > 0 && line[n - 1] == ' ')
+		n--;
+	line[n] = '\0';
+	return fail(err, code, "postgres: %s", line);
+}
+
+static int code_of_refusal(const char *text)
+{
+	/* There is no code, only words; these are the server's in English. */
+	if (strstr(text, "does not exist") && strstr(text, "database"))
+		return WEFT_NOT_FOUND;
+	if (strstr(text, "session is read-only"))
+		return WEFT_READ_ONLY;
+	if (strstr(text, "too many clients") || strstr(text, "starting up") ||
+	    strstr(text, "shutting down"))
+		return WEFT_BUSY;
+	return WEFT_IO;
+}
+
+/* ---- what the server says by the way ---- */
+
+static void take_notice(void *ctx, const PGresult *res)
+{
+	struct pg_conn *k = ctx;
+	const char *severity =
+		PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
+	const char *text = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+
+	if (!severity || strcmp(severity, "WARNING") != 0)
+		return;
+	k->warned = true;
+	(void)snprintf(k->warning, sizeof(k->warning), "%s", text ? text : "");
+}
+
+/* ---- connecting ---- */
+
+/*
+ * What was acknowledged is on the disk of the server, and of its synchronous
+ * standby; whoever waits for a lock gives up in time.
+ */
+static int set_up(struct pg_conn *k, struct weft_error *err)
+{
+	struct pg_store *s = pg_of(k->base.store);
+	CLEANUP(buf_done) struct buf sql;
+	char *schema = PQescapeIdentifier(k->pg, s->schema, strlen(s->schema));
+	char *text = PQescapeLiteral(k->pg, s->schema, strlen(s->schema));
+	int r;
+
+	buf_init(&sql, SQL_TEXT_MAX);
+	buf_printf(&sql,
+		   "SET search_path=%s;SET weft.schema=%s;"
+		   "SET synchronous_commit=on;"
+		   "SET default_transaction_isolation='read committed';"
+		   "SET client_min_messages=warning;"
+		   "SET lock_timeout=%llu;SET statement_timeout=0;"
+		   "SET default_transaction_read_only=%s;",
+		   schema ? schema : "", text ? text : "",
+		   (unsigned long long)s->sql.store.limits.busy_ms,
+		   k->use == SQL_FOR_READING ? "on" : "off");
+	if (!schema || !text)
+		sql.error = WEFT_NO_MEMORY;
+	PQfreemem(schema);
+	PQfreemem(text);
+	(void)buf_cstr(&sql);
+	r = buf_error(&sql, err);
+	return r < 0 ? r : pg_exec(k, buf_cstr(&sql), NULL, err);
+}
+
+static int connected(struct pg_conn *k, struct weft_error *err)
+{
+	struct pg_store *s = pg_of(k->base.store);
+
+	k->broken = PQstatus(k->pg) != CONNECTION_OK;
+	k->in_transaction = false;
+	memset(k->slots, 0, sizeof(k->slots));
+	if (k->broken) {
+		const char *text = PQerrorMessage(k->pg);
+
+		return pg_say(s, code_of_refusal(text), text, err);
+	}
+	(void)PQsetNoticeReceiver(k->pg, take_notice, k);
+	return set_up(k, err);
+}
+
+int pg_connect(struct pg_store *s, enum sql_use use, struct pg_conn **ret,
+	       struct weft_error *err)
+{
+	/* What stands before the URL is only for what it does not say. */
+	static const char *const names[] = { "connect_timeout",
+					     "target_session_attrs",
+					     "tcp_user_timeout",
+					     "keepalives_idle",
+					     "keepalives_interval",
+					     "keepalives_count",
+					     "dbname",
+					     "fallback_application_name",
+					     "client_encoding",
+					     NULL };
+	const char *values[] = { "10", "read-write", "15000", "10",   "5",
+				 "3",  s->url,       "weft",  "UTF8", NULL };
+	struct pg_conn *k = mem_zero(1, sizeof(*k));
+	int r;
+
+	if (!k)
+		return fail_no_memory(err);
+	k->base.store = &s->sql;
+	k->use = use;
+	k->pg = PQconnectdbParams(names, values, 1);
+	r = k->pg ? connected(k, err) : fail_no_memory(err);
+	if (r < 0) {
+		pg_disconnect(k);
+		return r;
+	}
+	*ret = k;
+	return WEFT_OK;
+}
+
+void pg_disconnect(struct pg_conn *k)
+{
+	if (!k)
+		return;
+	PQfinish(k->pg);
+	mem_free(k);
+}
+
+int pg_mend(struct pg_conn *k, struct weft_error *err)
+{
+	if (!k->broken && PQstatus(k->pg) == CONNECTION_OK)
+		return WEFT_OK;
+	PQreset(k->pg);
+	return connected(k, err);
+}

@@ -1,0 +1,228 @@
+/*
+ * driver.c - transactions on PostgreSQL.
+ *
+ * DESIGN
+ *
+ * Every write adds one to its node's row in the table `commits`.  When the
+ * connection is lost while a commit is under way, a new one sets that row to
+ * the same number: it has to wait for the old backend, which still holds the
+ * row, and then either finds the number there, and the commit has happened, or
+ * takes its place, and it never will.
+ *
+ * Sessions are locked by their rows, in the order of their ids.  Names that
+ * may not be there have no rows: they are locked by a number made from them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "store/pg/pg.h"
+
+#define PAUSE_MS 50
+
+static void pause_ms(long ms)
+{
+	struct timespec nap = { .tv_nsec = ms * 1000000 };
+
+	(void)nanosleep(&nap, NULL);
+}
+
+static int conn_open(struct sql_store *s, enum sql_use use,
+		     struct sql_conn **ret, struct weft_error *err)
+{
+	struct pg_conn *k = NULL;
+	int r = pg_connect(pg_of(s), use, &k, err);
+
+	if (r == WEFT_OK)
+		*ret = &k->base;
+	return r;
+}
+
+static void conn_close(struct sql_conn *c)
+{
+	pg_disconnect(pg_conn_of(c));
+}
+
+static int conn_begin(struct sql_conn *c, enum sql_use use,
+		      struct weft_error *err)
+{
+	static const char one_state[] =
+		"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+	struct pg_conn *k = pg_conn_of(c);
+	int r = pg_mend(k, err);
+
+	if (r == WEFT_OK)
+		r = pg_exec(k, use == SQL_FOR_WRITING ? "BEGIN" : one_state,
+			    NULL, err);
+	k->in_transaction = r == WEFT_OK;
+	if (r < 0 && k->broken) {
+		/* Nothing was written: whoever writes may try again. */
+		c->replan = true;
+		pause_ms(PAUSE_MS);
+		return r == WEFT_IO ? fail_prefix(err, WEFT_BUSY, "no server") :
+				      r;
+	}
+	return r;
+}
+
+static void conn_rollback(struct sql_conn *c)
+{
+	struct pg_conn *k = pg_conn_of(c);
+	bool replan = c->replan;
+
+	if (k->in_transaction && !k->broken)
+		(void)pg_exec(k, "ROLLBACK", NULL, NULL);
+	k->in_transaction = false;
+	c->replan = replan;
+}
+
+/* ---- committing ---- */
+
+static int unknown(struct weft_error *err, const char *why)
+{
+	return fail(err, WEFT_UNKNOWN,
+		    "postgres: may have been written: %s; the operation id "
+		    "tells after reopening",
+		    why);
+}
+
+/* The connection was lost: has the commit happened? */
+static int settle(struct pg_conn *k, struct weft_error *err)
+{
+	struct pg_store *s = pg_of(k->base.store);
+	uint64_t busy_ms = s->sql.store.limits.busy_ms;
+	int64_t end = clock_mono_us() + (int64_t)u64_max(busy_ms, 1000) * 1000;
+	struct sql_value v[] = { sql_id(&s->node), sql_u64(s->commits) };
+	struct sql_rows row = { v, 1, 2 };
+
+	do {
+		uint64_t changed = 0;
+
+		if (pg_mend(k, NULL) == WEFT_OK &&
+		    pg_run(&k->base, PG_SETTLE, &row, NULL, NULL, &changed,
+			   NULL) == WEFT_OK) {
+			if (changed == 0)
+				return WEFT_OK;
+			k->base.replan = true;
+			return fail(err, WEFT_BUSY,
+				    "postgres: the connection was lost and "
+				    "nothing was written");
+		}
+		pause_ms(PAUSE_MS);
+	} while (clock_mono_us() < end);
+	return unknown(err, "the connection was lost and the server does not "
+			    "come back");
+}
+
+static int conn_commit(struct sql_conn *c, struct weft_error *err)
+{
+	struct pg_conn *k = pg_conn_of(c);
+	struct pg_store *s = pg_of(c->store);
+	char sql[256], node[WEFT_ID_CHARS + 1], tag[32] = "";
+	int r, n;
+
+	id_format(&s->node, node);
+	s->commits++;
+	/* Both in one message; the second is not done if the first fails. */
+	n = snprintf(sql, sizeof(sql),
+		     "UPDATE commits SET no=%llu,at_ms=%lld WHERE name='%s';"
+		     "COMMIT",
+		     (unsigned long long)s->commits,
+		     (long long)clock_now_ms(&s->sql.clock), node);
+	if (n < 0 || (size_t)n >= sizeof(sql))
+		return fail(err, WEFT_LIMIT, "a commit that is too long");
+	k->warned = false;
+	r = pg_exec(k, sql, tag, err);
+	if (r == WEFT_OK && strcmp(tag, "COMMIT") != 0)
+		r = fail(err, WEFT_BUSY, "postgres: it was rolled back");
+	if (r == WEFT_OK || k->broken)
+		k->in_transaction = false;
+	if (r == WEFT_OK && k->warned)
+		return unknown(err, k->warning);
+	if (k->broken)
+		return settle(k, err);
+	if (r < 0)
+		s->commits--;
+	return r;
+}
+
+/* ---- locks ---- */
+
+/* The same number on every node, for ever. */
+static int64_t number_of(struct weft_str name)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < name.len; i++)
+		h = (h ^ (unsigned char)name.ptr[i]) * UINT64_C(0x100000001b3);
+	return (int64_t)(h ^ h >> 29);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct sql_value *x = a, *y = b;
+
+	return (x->n > y->n) - (x->n < y->n);
+}
+
+static int lock_names(struct sql_conn *c, const struct weft_str *names,
+		      size_t n, struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena scratch;
+	struct sql_value *v;
+	size_t kept = 0;
+
+	arena_init(&scratch, 0);
+	v = ARENA_ARRAY(&scratch, struct sql_value, n);
+	if (!v)
+		return arena_error(&scratch, err);
+	for (size_t i = 0; i < n; i++)
+		v[i] = sql_int(number_of(names[i]));
+	qsort(v, n, sizeof(*v), by_number);
+	for (size_t i = 0; i < n; i++) {
+		if (kept == 0 || v[kept - 1].n != v[i].n)
+			v[kept++] = v[i];
+	}
+	return kept == 0 ? WEFT_OK :
+			   sql_run(c, PG_LOCK, &(struct sql_rows){ v, kept, 1 },
+				   NULL, NULL, err);
+}
+
+/* ---- the rest ---- */
+
+static int conn_check(struct sql_conn *c, struct store_report *report,
+		      struct weft_error *err)
+{
+	(void)c;
+	(void)report;
+	(void)err;
+	/* The server's own checks are the server's. */
+	return WEFT_OK;
+}
+
+static int no_backup(struct sql_store *s, struct store_report *report,
+		     struct weft_error *err)
+{
+	(void)s;
+	(void)report;
+	return report_no_backup("use pg_dump or pg_basebackup, or `weft move` "
+				"to copy it into another store",
+				err);
+}
+
+const struct sql_driver pg_driver = {
+	.dialect = SQL_POSTGRES,
+	.conn_open = conn_open,
+	.conn_close = conn_close,
+	.begin = conn_begin,
+	.commit = conn_commit,
+	.rollback = conn_rollback,
+	.lock_names = lock_names,
+	.run = pg_run,
+	.check = conn_check,
+	.backup = no_backup,
+	.committed = pg_committed,
+};

@@ -1,0 +1,113 @@
+/* pg.h - the inside of the postgres: store, shared by its files. */
+#ifndef STORE_PG_PG_H
+#define STORE_PG_PG_H
+
+#include "store/sql/sql.h"
+
+struct pg_conn;
+struct pg_store;
+struct pg_result;
+
+/* Statements of the driver's own. */
+enum pg_statement {
+	PG_LOCK = Q_DRIVER, /* names, which may not be there */
+	PG_SETTLE,          /* make sure that a commit never happens */
+	PG_OTHERS           /* a number that changes when others commit */
+};
+
+#define PG_STATEMENTS 64
+
+struct pg_slot {
+	uint32_t key; /* 0 is a statement, too: look at `used` */
+	uint64_t used;
+};
+
+/* `pg` is a PGconn; only conn.c and run.c know what that is. */
+struct pg_conn {
+	struct sql_conn base; /* first */
+	void *pg;
+	enum sql_use use;
+	struct pg_slot slots[PG_STATEMENTS];
+	uint64_t runs; /* statements sent; each is a round trip */
+	bool broken;   /* connect again before anything else */
+	bool in_transaction;
+	bool warned; /* the server had something to say */
+	char warning[120];
+};
+
+/*
+ * `bell` guards what waiting needs, and who of those who wait listens to the
+ * server for all of them.
+ */
+struct pg_store {
+	struct sql_store sql; /* first */
+	char *url;            /* for libpq */
+	char *secret;         /* the password in it, or NULL */
+	char schema[64];
+	unsigned partitions; /* of new tables */
+	char channel[80];
+	struct weft_id node;      /* who we are in the table of commits */
+	uint64_t commits;         /* ours; under sql.writer */
+	struct pg_conn *notifier; /* under sql.writer */
+
+	pthread_mutex_t bell;
+	pthread_cond_t rung;
+	struct pg_conn *listener;
+	bool listening;
+	int wake_fd;
+	uint64_t stamp;
+	int64_t others; /* what PG_OTHERS said last */
+	int64_t next_look_ms;
+	int notifier_pid; /* whose notifications are no news */
+	uint64_t wakes;   /* one more for each wake() */
+	bool wake_unseen; /* no wait was under way: it ends the next */
+};
+
+static inline struct pg_store *pg_of(struct sql_store *s)
+{
+	return (struct pg_store *)(void *)s;
+}
+
+static inline struct pg_conn *pg_conn_of(struct sql_conn *c)
+{
+	return (struct pg_conn *)(void *)c;
+}
+
+extern const struct sql_driver pg_driver;
+
+/* ---- connections (conn.c) ---- */
+
+int pg_connect(struct pg_store *s, enum sql_use use, struct pg_conn **ret,
+	       struct weft_error *err);
+void pg_disconnect(struct pg_conn *k); /* takes NULL */
+/* Connect again, if the connection is broken. */
+int pg_mend(struct pg_conn *k, struct weft_error *err);
+/* The text of a failure, without what is secret. */
+int pg_say(const struct pg_store *s, int code, const char *text,
+	   struct weft_error *err);
+
+/* ---- running (run.c) ---- */
+
+int pg_run(struct sql_conn *c, uint32_t key, const struct sql_rows *in,
+	   sql_each *each, void *ctx, uint64_t *changed,
+	   struct weft_error *err);
+/* Any number of statements without parameters.  *tag is what the last one
+ * says it did; may be NULL. */
+int pg_exec(struct pg_conn *k, const char *sql, char tag[32],
+	    struct weft_error *err);
+/* The first column of the first row as text; empty if there is none. */
+int pg_ask(struct pg_conn *k, const char *sql, char *ret, size_t size,
+	   struct weft_error *err);
+
+/* ---- the rest ---- */
+
+/* Make the tables, or bring them up to date; refuse what is newer. */
+int pg_migrate(struct pg_conn *k, uint32_t flags, struct weft_error *err);
+
+int pg_wait(struct store *s, uint64_t *stamp, int64_t timeout_ms,
+	    struct weft_error *err);
+void pg_wake(struct store *s);
+void pg_committed(struct sql_store *s);
+void pg_wait_done(struct pg_store *s);
+
+#endif

@@ -1,0 +1,397 @@
+/* run.c - statements on a connection to PostgreSQL, and their errors. */
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "store/pg/pg.h"
+
+/* The types that we send and get, by their numbers in every server. */
+enum {
+	OID_BYTEA = 17,
+	OID_INT8 = 20,
+	OID_INT4 = 23,
+	OID_BYTEA_ARRAY = 1001,
+	OID_INT8_ARRAY = 1016
+};
+
+static const struct {
+	const char *types, *sql;
+	bool rows;
+} own[] = {
+	[PG_LOCK - Q_DRIVER] = { "i", "SELECT pg_advisory_xact_lock(@1)#F",
+				 true },
+	[PG_SETTLE - Q_DRIVER] = { "bi", "UPDATE commits SET no=?2"
+					 " WHERE node=?1 AND no=?2-1" },
+	[PG_OTHERS - Q_DRIVER] = { "b", "SELECT coalesce(sum(no),0)::bigint"
+					"+count(*)*1000003 FROM commits"
+					" WHERE node<>?1" },
+};
+
+/* ---- errors ---- */
+
+static bool is_any(const char *state, const char *const *of)
+{
+	for (; *of; of++) {
+		if (strncmp(state, *of, strlen(*of)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int code_of(const char *state)
+{
+	static const struct {
+		const char *state; /* or how it begins */
+		int code;
+	} codes[] = {
+		{ "53100", WEFT_NO_SPACE }, { "53200", WEFT_NO_MEMORY },
+		{ "53", WEFT_BUSY },        { "55P03", WEFT_BUSY },
+		{ "57014", WEFT_BUSY },     { "40", WEFT_BUSY },
+		{ "57P", WEFT_BUSY },       { "08", WEFT_BUSY },
+		{ "23505", WEFT_BUSY },     { "25006", WEFT_READ_ONLY },
+		{ "54", WEFT_LIMIT },       { "XX", WEFT_CORRUPT },
+		{ "42P01", WEFT_CORRUPT },  { "42703", WEFT_CORRUPT },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+		if (strncmp(state, codes[i].state, strlen(codes[i].state)) == 0)
+			return codes[i].code;
+	}
+	return WEFT_IO;
+}
+
+/* After which another attempt may do better. */
+static const char *const passing[] = {
+	"40", "57P", "08", "53300", "23505", NULL
+};
+
+static int run_fail(struct pg_conn *k, const PGresult *res,
+		    struct weft_error *err)
+{
+	const struct pg_store *s = pg_of(k->base.store);
+	const char *state =
+		res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
+	const char *text =
+		res ? PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+
+	if (PQstatus(k->pg) != CONNECTION_OK) {
+		k->broken = true;
+		k->base.replan = true;
+		return pg_say(s, WEFT_BUSY, "the connection was lost", err);
+	}
+	if (!state)
+		return pg_say(s, WEFT_IO, PQerrorMessage(k->pg), err);
+	if (is_any(state, passing))
+		k->base.replan = true;
+	return pg_say(s, code_of(state), text ? text : "no reason given", err);
+}
+
+static void clear(PGresult **res)
+{
+	PQclear(*res);
+}
+
+/* ---- without parameters ---- */
+
+int pg_exec(struct pg_conn *k, const char *sql, char tag[32],
+	    struct weft_error *err)
+{
+	CLEANUP(clear) PGresult *res = NULL;
+	ExecStatusType status;
+
+	k->runs++;
+	res = PQexec(k->pg, sql);
+	status = PQresultStatus(res);
+	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK &&
+	    status != PGRES_EMPTY_QUERY)
+		return run_fail(k, res, err);
+	if (tag)
+		(void)snprintf(tag, 32, "%s", PQcmdStatus(res));
+	return WEFT_OK;
+}
+
+int pg_ask(struct pg_conn *k, const char *sql, char *ret, size_t size,
+	   struct weft_error *err)
+{
+	CLEANUP(clear) PGresult *res = NULL;
+
+	k->runs++;
+	res = PQexec(k->pg, sql);
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		return run_fail(k, res, err);
+	(void)snprintf(ret, size, "%s",
+		       PQntuples(res) > 0 ? PQgetvalue(res, 0, 0) : "");
+	return WEFT_OK;
+}
+
+/* ---- preparing ---- */
+
+static void make_text(struct sql_text *t, uint32_t key)
+{
+	if (key < Q_DRIVER || key >= Q_LIST) {
+		sql_text_make(t, key, SQL_POSTGRES);
+		return;
+	}
+	memcpy(t->types, own[key - Q_DRIVER].types,
+	       strlen(own[key - Q_DRIVER].types) + 1);
+	t->rows = own[key - Q_DRIVER].rows;
+	sql_expand(&t->sql, own[key - Q_DRIVER].sql, t->types, SQL_POSTGRES);
+}
+
+static void name_of(uint32_t key, char out[24])
+{
+	(void)snprintf(out, 24, "weft%u", key);
+}
+
+static struct pg_slot *slot_of(struct pg_conn *k, uint32_t key)
+{
+	struct pg_slot *oldest = &k->slots[0];
+
+	for (size_t i = 0; i < PG_STATEMENTS; i++) {
+		struct pg_slot *slot = &k->slots[i];
+
+		if (slot->used && slot->key == key)
+			return slot;
+		if (slot->used < oldest->used)
+			oldest = slot;
+	}
+	return oldest;
+}
+
+static int send_prepare(struct pg_conn *k, uint32_t key, struct sql_text *t,
+			struct weft_error *err)
+{
+	CLEANUP(clear) PGresult *res = NULL;
+	size_t n = strlen(t->types);
+	Oid types[SQL_PARAMETERS_MAX];
+	char name[24];
+
+	for (size_t i = 0; i < n; i++) {
+		bool number = t->types[i] == 'i';
+
+		if (t->rows)
+			types[i] = number ? OID_INT8_ARRAY : OID_BYTEA_ARRAY;
+		else
+			types[i] = number ? OID_INT8 : OID_BYTEA;
+	}
+	name_of(key, name);
+	k->runs++;
+	res = PQprepare(k->pg, name, buf_cstr(&t->sql), (int)n, types);
+	return PQresultStatus(res) == PGRES_COMMAND_OK ? WEFT_OK :
+							 run_fail(k, res, err);
+}
+
+/* Make sure that the server knows the statement; *t is its text. */
+static int prepare(struct pg_conn *k, uint32_t key, struct sql_text *t,
+		   struct weft_error *err)
+{
+	struct pg_slot *slot = slot_of(k, key);
+	char sql[48], name[24];
+	int r = WEFT_OK;
+
+	make_text(t, key);
+	(void)buf_cstr(&t->sql);
+	if (t->sql.error)
+		return buf_error(&t->sql, err);
+	if (slot->used && slot->key != key) {
+		name_of(slot->key, name);
+		(void)snprintf(sql, sizeof(sql), "DEALLOCATE %s", name);
+		r = pg_exec(k, sql, NULL, err);
+		slot->used = 0;
+	}
+	if (r == WEFT_OK && !slot->used)
+		r = send_prepare(k, key, t, err);
+	if (r == WEFT_OK)
+		*slot = (struct pg_slot){ .key = key, .used = k->runs };
+	return r;
+}
+
+/* ---- parameters ---- */
+
+/* All of them, one behind the other; `at` is where each begins. */
+struct parameters {
+	struct buf bytes;
+	size_t at[SQL_PARAMETERS_MAX + 1];
+	bool null[SQL_PARAMETERS_MAX];
+	size_t n;
+};
+
+static void add_be(struct buf *b, uint64_t v, size_t bytes)
+{
+	for (size_t i = bytes; i-- > 0;)
+		buf_add_c(b, (char)(v >> (8 * i)));
+}
+
+static void add_value(struct buf *b, const struct sql_value *v)
+{
+	if (v->kind == SQL_INT)
+		add_be(b, (uint64_t)v->n, 8);
+	else if (v->kind != SQL_NULL)
+		buf_add(b, v->s.ptr, v->s.len);
+}
+
+static size_t size_of(const struct sql_value *v)
+{
+	return v->kind == SQL_INT ? 8 : v->s.len;
+}
+
+/* Column `i` of all rows as an array. */
+static void add_array(struct buf *b, const struct sql_rows *in, size_t i,
+		      bool number)
+{
+	bool nulls = false;
+
+	for (size_t row = 0; row < in->n; row++)
+		nulls |= in->v[row * in->width + i].kind == SQL_NULL;
+	add_be(b, 1, 4);
+	add_be(b, nulls, 4);
+	add_be(b, number ? OID_INT8 : OID_BYTEA, 4);
+	add_be(b, in->n, 4);
+	add_be(b, 1, 4);
+	for (size_t row = 0; row < in->n; row++) {
+		const struct sql_value *v = &in->v[row * in->width + i];
+
+		if (v->kind == SQL_NULL) {
+			add_be(b, UINT32_MAX, 4);
+			continue;
+		}
+		add_be(b, size_of(v), 4);
+		add_value(b, v);
+	}
+}
+
+static void add_parameters(struct parameters *p, const struct sql_text *t,
+			   const struct sql_rows *in)
+{
+	p->n = strlen(t->types);
+	for (size_t i = 0; i < p->n; i++) {
+		p->at[i] = p->bytes.len;
+		if (t->rows) {
+			add_array(&p->bytes, in, i, t->types[i] == 'i');
+			continue;
+		}
+		p->null[i] = in->v[i].kind == SQL_NULL;
+		add_value(&p->bytes, &in->v[i]);
+	}
+	p->at[p->n] = p->bytes.len;
+	/* So that also the address of nothing is one. */
+	buf_add_c(&p->bytes, '\0');
+}
+
+static PGresult *send(struct pg_conn *k, uint32_t key,
+		      const struct parameters *p)
+{
+	const char *values[SQL_PARAMETERS_MAX];
+	int lengths[SQL_PARAMETERS_MAX], formats[SQL_PARAMETERS_MAX];
+	char name[24];
+
+	for (size_t i = 0; i < p->n; i++) {
+		values[i] = p->null[i] ? NULL : p->bytes.ptr + p->at[i];
+		lengths[i] = (int)(p->at[i + 1] - p->at[i]);
+		formats[i] = 1;
+	}
+	name_of(key, name);
+	k->runs++;
+	return PQexecPrepared(k->pg, name, (int)p->n, values, lengths, formats,
+			      1);
+}
+
+/* ---- answers ---- */
+
+static int64_t get_be(const char *p, int n)
+{
+	uint64_t v = 0;
+
+	for (int i = 0; i < n; i++)
+		v = v << 8 | (unsigned char)p[i];
+	return n == 4 ? (int32_t)v : (int64_t)v;
+}
+
+static void decode(const PGresult *res, int row, int column,
+		   struct sql_value *ret)
+{
+	const char *bytes = PQgetvalue(res, row, column);
+	int n = PQgetlength(res, row, column);
+
+	switch (PQftype(res, column)) {
+	case OID_INT8:
+	case OID_INT4:
+		*ret = sql_int(get_be(bytes, n));
+		break;
+	case OID_BYTEA:
+		*ret = sql_bytes(bytes, (size_t)n);
+		break;
+	default:
+		*ret = sql_text((struct weft_str){ bytes, (size_t)n });
+		break;
+	}
+	if (PQgetisnull(res, row, column))
+		*ret = (struct sql_value){ .kind = SQL_NULL };
+}
+
+static int take_rows(const PGresult *res, sql_each *each, void *ctx,
+		     struct weft_error *err)
+{
+	struct sql_value row[SQL_PARAMETERS_MAX];
+	int n = PQnfields(res), rows = PQntuples(res);
+
+	for (int i = 0; each && i < rows; i++) {
+		int r;
+
+		for (int c = 0; c < n; c++)
+			decode(res, i, c, &row[c]);
+		r = each(ctx, row, err);
+		if (r != WEFT_OK)
+			return r == SQL_ENOUGH ? WEFT_OK : r;
+	}
+	return WEFT_OK;
+}
+
+static int run_once(struct pg_conn *k, uint32_t key, const struct sql_rows *in,
+		    sql_each *each, void *ctx, uint64_t *changed,
+		    struct weft_error *err)
+{
+	CLEANUP(sql_text_done) struct sql_text text;
+	CLEANUP(clear) PGresult *res = NULL;
+	struct parameters p = { .n = 0 };
+	ExecStatusType status;
+	int r;
+
+	sql_text_init(&text);
+	r = prepare(k, key, &text, err);
+	if (r < 0)
+		return r;
+	buf_init(&p.bytes, INT32_MAX);
+	if (in)
+		add_parameters(&p, &text, in);
+	r = buf_error(&p.bytes, err);
+	if (r == WEFT_OK)
+		res = send(k, key, &p);
+	buf_done(&p.bytes);
+	if (r < 0)
+		return r;
+	status = PQresultStatus(res);
+	if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+		return run_fail(k, res, err);
+	if (changed)
+		*changed = strtoull(PQcmdTuples(res), NULL, 10);
+	return take_rows(res, each, ctx, err);
+}
+
+int pg_run(struct sql_conn *c, uint32_t key, const struct sql_rows *in,
+	   sql_each *each, void *ctx, uint64_t *changed, struct weft_error *err)
+{
+	struct pg_conn *k = pg_conn_of(c);
+	int r;
+
+	if (k->in_transaction)
+		return run_once(k, key, in, each, ctx, changed, err);
+	/* A connection may have died while nobody looked. */
+	r = pg_mend(k, err);
+	if (r == WEFT_OK)
+		r = run_once(k, key, in, each, ctx, changed, err);
+	if (r < 0 && k->broken && pg_mend(k, NULL) == WEFT_OK)
+		r = run_once(k, key, in, each, ctx, changed, err);
+	return r;
+}

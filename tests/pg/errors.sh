@@ -1,0 +1,104 @@
+#!/bin/bash
+# A store on a PostgreSQL server: what it refuses, and what it survives.
+# Started by with-server.sh.
+. "$(dirname "$0")/../cli/lib.sh"
+
+: "${WEFT_TEST_PG:?started by with-server.sh}"
+export WEFT_STORE=$WEFT_TEST_PG
+socket=${WEFT_TEST_PG#*host=}
+socket=${socket%%&*}
+
+sql() {
+	psql -X -q -A -t -h "$socket" -U weft postgres -c "$1"
+}
+
+refused 3 not_found '*no store in schema weft*' list
+weft new --key k >/dev/null
+weft append k hello >/dev/null
+same hello "$(texts k)"
+weft verify >/dev/null
+same 1 "$(sql 'SELECT count(*) FROM weft.sessions')"
+
+# Ten at once make one store.
+export WEFT_STORE="$WEFT_TEST_PG&schema=ten"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	weft new --key same >"$dir/new.$i" 2>&1 &
+done
+wait
+same 1 "$(cat "$dir"/new.* | sort -u | wc -l)"
+same 1 "$(sql 'SELECT count(*) FROM ten.sessions')"
+# Nobody leaves a trace in the table of commits.
+same 0 "$(sql 'SELECT count(*) FROM ten.commits')"
+export WEFT_STORE=$WEFT_TEST_PG
+
+# Not there, or not allowed.
+refused 3 not_found '*database "none" does not exist*' list \
+	--store "postgres:///none?host=$socket&user=weft"
+refused 7 io '*role "nobody" does not exist*' list \
+	--store "postgres:///postgres?host=$socket&user=nobody"
+refused 2 invalid '*single*' list --store "$WEFT_STORE&single=1"
+refused 2 invalid '*partitions: expected*' list --store "$WEFT_STORE&partitions=x"
+refused 7 read_only '*reading only*' append k x --store "$WEFT_STORE&read_only=1"
+same hello "$(texts k --store "$WEFT_STORE&read_only=1")"
+
+# What is secret stays so.
+for url in "postgres://weft:s3cret@/postgres?host=$dir/nowhere" \
+	"postgres://weft:s3cret%zz@/postgres" \
+	"postgres://weft:s3cret@[/postgres" \
+	"postgres:///none?host=$socket&user=weft&password=s3cret"; do
+	weft --debug --store "$url" list >"$dir/out" 2>&1 && fail "opened $url"
+	! grep -q s3cret "$dir/out" || fail "told the password: $(cat "$dir/out")"
+done
+
+# A wrong password.
+sql "CREATE ROLE guarded LOGIN PASSWORD 'right'"
+sed -i '1i local all guarded scram-sha-256' "$WEFT_TEST_PG_DATA/pg_hba.conf"
+sql 'SELECT pg_reload_conf()' >/dev/null
+refused 7 io '*password authentication failed*' list \
+	--store "postgres://guarded:wr0ng@/postgres?host=$socket"
+
+# Tables of a newer version.
+sql 'UPDATE weft.meta SET version=99'
+refused 7 io '*version 99, newer than this weft knows*' list
+refused 7 io '*version 99, newer than this weft knows*' new
+sql 'UPDATE weft.meta SET version=1'
+
+# A server that does not flush.
+sql 'ALTER SYSTEM SET fsync=off'
+sql 'SELECT pg_reload_conf()' >/dev/null
+refused 7 io '*fsync=off*' list
+sql 'ALTER SYSTEM RESET fsync'
+sql 'SELECT pg_reload_conf()' >/dev/null
+
+# A server that only reads.
+sql 'ALTER DATABASE postgres SET default_transaction_read_only=on'
+refused 7 read_only '*read-only*' new
+PGOPTIONS='-c default_transaction_read_only=off' \
+	sql 'ALTER DATABASE postgres RESET default_transaction_read_only'
+
+# Its backends are killed in the middle of a thousand messages: every one that
+# was acknowledged is there, once.
+for i in $(seq 1 1000); do
+	printf '{"role":"user","content":"m%d","op":"o%d"}\n' "$i" "$i"
+done >"$dir/lines"
+weft new --key many >/dev/null
+weft append many --jsonl <"$dir/lines" >"$dir/answers" &
+writer=$!
+for _ in 1 2 3 4 5 6 7 8; do
+	sleep 0.05
+	sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE application_name='weft' AND pid<>pg_backend_pid()" >/dev/null
+done
+wait "$writer" || fail "$(grep error "$dir/answers" | head -1)"
+same 1000 "$(grep -c '"seq"' "$dir/answers")"
+same 1000 "$(weft history many | wc -l)"
+same "$(seq -f m%.0f -s ' ' 1 1000)" "$(texts many)"
+
+# Backing up is the server's business.
+refused 2 invalid '*pg_dump*' backup "$dir/x"
+
+# What is derived can be derived again.
+sql "UPDATE weft.sessions SET head_seq=77; DELETE FROM weft.names"
+weft reindex >/dev/null
+weft verify >/dev/null
+same hello "$(texts k)"
