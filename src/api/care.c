@@ -11,7 +11,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "model/record.h"
+#include "store/move.h"
 
 /* A task under way; lives on the stack of the thread that carries it out. */
 struct running {
@@ -170,6 +172,52 @@ int method_backup(struct call *c)
 	if (!file.ptr)
 		return arena_error(&c->arena, c->err);
 	return maintain(c, TASK_BACKUP, file);
+}
+
+static int move_to(struct call *c, struct store *to, struct move_report *ret)
+{
+	struct running t = {
+		.store = c->store,
+		.name = c->method->name,
+		.since_us = clock_mono_us(),
+	};
+	int r;
+
+	ret->progress = running_progress;
+	ret->progress_ctx = &t;
+	running_begin(&t);
+	r = store_move(c->store, to, ret, c->err);
+	running_end(&t);
+	return r;
+}
+
+int method_move(struct call *c)
+{
+	struct weft_str url = arena_str(&c->arena, call_str(c, "to"));
+	struct store_open open = { .flags = STORE_CREATE };
+	struct move_report report = { 0 };
+	char digest[2 * MOVE_DIGEST_BYTES + 1];
+	struct store *to;
+	int r, closed;
+
+	if (!url.ptr)
+		return arena_error(&c->arena, c->err);
+	r = store_open_url(url.ptr, &open, &to, c->err);
+	if (r < 0)
+		return r;
+	r = move_to(c, to, &report);
+	closed = store_close(to, r < 0 ? NULL : c->err);
+	if (r < 0 || closed < 0)
+		return r < 0 ? r : closed;
+	hex_format(report.digest, MOVE_DIGEST_BYTES, digest);
+	buf_printf(&c->out,
+		   "{\"sessions\":%llu,\"events\":%llu,\"bytes\":%llu,"
+		   "\"copied\":%llu,\"digest\":\"%s\"}",
+		   (unsigned long long)report.sessions,
+		   (unsigned long long)report.events,
+		   (unsigned long long)report.bytes,
+		   (unsigned long long)report.copied, digest);
+	return WEFT_OK;
 }
 
 /* ---- stats ---- */

@@ -240,6 +240,14 @@ static const struct field fields_backup[] = {
 	  .required = 1 },
 };
 
+static const struct field fields_move[] = {
+	{ .name = "to",
+	  .about = "the URL of the store to copy into; it is made if it is not "
+		   "there",
+	  .type = TYPE_LINE,
+	  .required = 1 },
+};
+
 static const struct field fields_rename[] = {
 	FIELD_SESSION,
 	{ .name = "slug",
@@ -793,6 +801,16 @@ const struct method methods[] = {
 	  .right = RIGHT_ADMIN,
 	  FIELDS(fields_backup),
 	  .run = method_backup },
+	{ .name = "move",
+	  .about = "Copy everything into another store and compare what is "
+		   "there then. The source is only read. Done again, it goes "
+		   "on where it was cut short.",
+	  .answer = "`{\"sessions\",\"events\",\"bytes\",\"copied\","
+		    "\"digest\"}`; copied is how many events were not there "
+		    "yet, digest the same for the same events in any store",
+	  .right = RIGHT_ADMIN,
+	  FIELDS(fields_move),
+	  .run = method_move },
 	{ .name = "stats",
 	  .about = "Count what is in the store, and say how it is.",
 	  .answer = "`{\"sessions\",\"primary\",\"subagents\",\"books\","
@@ -801,7 +819,7 @@ const struct method methods[] = {
 	  .right = RIGHT_READ,
 	  .run = method_stats },
 	{ .name = "tasks",
-	  .about = "List verify, repair, reindex and backup under way in "
+	  .about = "List verify, repair, reindex, backup and move under way in "
 		   "this process.",
 	  .answer = "`{\"tasks\":[{\"task\",\"done\",\"total\","
 		    "\"seconds\"}]}`; total is 0 while not known",

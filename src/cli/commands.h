@@ -23,6 +23,7 @@ extern const struct command cmd_man;
 extern const struct command cmd_markers;
 extern const struct command cmd_memory;
 extern const struct command cmd_message;
+extern const struct command cmd_move;
 extern const struct command cmd_new;
 extern const struct command cmd_pin;
 extern const struct command cmd_redact;

@@ -44,6 +44,7 @@ const struct command *const commands[] = {
 	&cmd_reindex,
 	&cmd_stats,
 	&cmd_backup,
+	&cmd_move,
 	&cmd_bench,
 	&cmd_route,
 	&cmd_reset,

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "store/blob_refs.h"
 #include "store/jsonl/blob.h"
 #include "store/jsonl/lines.h"
 #include "store/jsonl/verify.h"
@@ -35,17 +36,16 @@ static int is_used(void *ctx, const struct blob_ref *ref)
 	return 0;
 }
 
-static int note_used(struct blob_search *b, struct weft_str hex)
+static int note_used(struct blob_search *b, const struct blob_ref *ref)
 {
-	struct blob_ref ref;
 	struct used_blob *u;
 
-	if (!hex_parse(hex, ref.sha256, SHA256_BYTES) || is_used(b, &ref))
+	if (is_used(b, ref))
 		return WEFT_OK;
 	u = mem_alloc(sizeof(*u));
 	if (!u)
 		return fail_no_memory(b->err);
-	memcpy(u->sha256, ref.sha256, SHA256_BYTES);
+	memcpy(u->sha256, ref->sha256, SHA256_BYTES);
 	if (table_add(&b->used, &u->node, get_le64(u->sha256)) < 0) {
 		mem_free(u);
 		return fail_no_memory(b->err);
@@ -53,24 +53,13 @@ static int note_used(struct blob_search *b, struct weft_str hex)
 	return WEFT_OK;
 }
 
-/* Every text that looks like a hash counts: better to keep one too many. */
 static int search_line(struct blob_search *b, struct weft_str line)
 {
-	static const char mark[] = "\"sha256\":\"";
-	const size_t n = sizeof(mark) - 1;
+	struct blob_ref ref;
 	int r = WEFT_OK;
 
-	while (r == WEFT_OK) {
-		char *hit = memmem(line.ptr, line.len, mark, n);
-
-		if (!hit)
-			break;
-		line = str_skip(line, (size_t)(hit - line.ptr) + n);
-		if (line.len < (size_t)SHA256_BYTES * 2)
-			break;
-		r = note_used(b,
-			      (struct weft_str){ line.ptr, SHA256_BYTES * 2 });
-	}
+	while (r == WEFT_OK && blob_ref_next(&line, &ref))
+		r = note_used(b, &ref);
 	return r;
 }
 
