@@ -29,4 +29,11 @@ while IFS= read -r -d '' file; do
 		status=1
 	fi
 done < <(project_files '*.c')
+# The same for what is installed to be read.
+for file in docs/*.md docs/*.json; do
+	if ! grep -qF -e "'${file##*/}'" docs/meson.build; then
+		echo "$file: not listed in docs/meson.build"
+		status=1
+	fi
+done
 exit $status
