@@ -19,8 +19,6 @@ static const char *wrong(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	/* The analyzer forgets the va_start above. */
-	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
 	(void)vsnprintf(problem, sizeof(problem), format, args);
 	va_end(args);
 	met_error = false;
