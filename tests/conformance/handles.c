@@ -117,6 +117,7 @@ static void a_new_session_is_known_to_both_handles(void **state)
 struct rival {
 	pthread_t thread;
 	struct store *store;
+	struct weft_id session;
 	unsigned planned;
 	int r;
 	int64_t took_ms;
@@ -137,7 +138,8 @@ static int plan_nothing(void *ctx, struct store_view *view, struct op_list *out,
 static void *try_to_write(void *ctx)
 {
 	struct rival *x = ctx;
-	struct store_want want = { 0 };
+	/* Some stores lock what is wanted, and no more. */
+	struct store_want want = { .sessions = &x->session, .n_sessions = 1 };
 	int64_t from = clock_mono_us();
 
 	x->r = x->store->ops->write(x->store, &want, plan_nothing, x, NULL);
@@ -163,10 +165,13 @@ static void who_has_to_wait_does_so_for_busy_ms(void **state)
 {
 	struct fixture *f = *state;
 	struct rival rivals[2] = { { .r = 1 }, { .r = 1 } };
-	struct draft *d = draft_new(f);
+	struct draft *d;
 
 	if (!is_persistent(f))
 		return;
+	rivals[0].session = rivals[1].session = begin(f);
+	d = draft_new(f);
+	(void)draft_say(d, &rivals[0].session, "a");
 	assert_ok(f, open_again(f, "busy_ms=60", 0, &rivals[0].store));
 	assert_ok(f, open_again(f, "busy_ms=60000", 0, &rivals[1].store));
 	draft_look(d, keep_them_waiting, rivals);
