@@ -135,7 +135,7 @@ static int add_fork(struct plan *p, struct request *q,
 
 int plan_fork(struct plan *p, struct request *q, struct weft_error *err)
 {
-	struct fork_point point = { 0 };
+	struct fork_point point = { .parent = NULL };
 	struct session_rec rec;
 	struct plan_session *s;
 	int r = plan_replay_creation(p, q, is_same_fork, err);
@@ -147,7 +147,7 @@ int plan_fork(struct plan *p, struct request *q, struct weft_error *err)
 		r = find_point(p, s, q->fork_at, &point, err);
 	if (r == WEFT_OK)
 		r = find_parent(p, s, &point, err);
-	if (r < 0)
+	if (r < 0 || !point.parent)
 		return r;
 	rec = fork_record(&s->rec, &q->create);
 	rec.parent = point.parent->rec.id;

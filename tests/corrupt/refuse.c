@@ -368,17 +368,18 @@ static bool become_own_root(void)
 static void mount_small_disk(const struct place *p)
 {
 	bool own = unshare(CLONE_NEWNS) == 0 || become_own_root();
+	bool mounted =
+		own && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+		mount("tmpfs", p->root, "tmpfs", 0, "size=3m,mode=0700") == 0;
 
-	if (own && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-	    mount("tmpfs", p->root, "tmpfs", 0, "size=3m,mode=0700") == 0)
-		return;
-	(void)fprintf(stderr,
-		      "# this test has to mount a small disk, and may not: "
-		      "%s.  Run it as root, in a container with "
-		      "--cap-add SYS_ADMIN, or allow user namespaces "
-		      "(sysctl kernel.unprivileged_userns_clone=1)\n",
-		      strerror(errno));
-	must(!"mounting is permitted");
+	if (!mounted)
+		(void)fprintf(stderr,
+			      "# this test has to mount a small disk, and may "
+			      "not: %s.  Run it as root, in a container with "
+			      "--cap-add SYS_ADMIN, or allow user namespaces "
+			      "(sysctl kernel.unprivileged_userns_clone=1)\n",
+			      strerror(errno));
+	must(mounted);
 }
 
 static void mount_and_try(void *ctx)

@@ -174,90 +174,90 @@ static void rules_may_stand_where_picoclaw_has_them(void **state)
 		"it is given twice, found an array");
 }
 
+static const struct {
+	const char *text, *message;
+} mistakes[] = {
+	{ "", "file: not JSON: " },
+	{ "{\n\"session\"", "file: not JSON: " },
+	{ "[]", "file: line 1: expected an object, found array" },
+	{ "{\n\"session\":7}",
+	  "file: line 2: session: expected an object, found 7" },
+	{ "{\"session\":{\n\n\"dm_scope\":\"per-user\"}}",
+	  "file: line 3: session.dm_scope: expected one of "
+	  "main|per-agent|" },
+	{ "{\"session\":{\"dm_scope\":[]}}",
+	  "file: line 1: session.dm_scope: expected one of " },
+	{ "{\"session\":{\"dimensions\":\"chat\"}}",
+	  "file: line 1: session.dimensions: expected an array of "
+	  "strings, found \"chat\"" },
+	{ "{\"session\":{\"dimensions\":[\"chat\",\n\"chatt\"]}}",
+	  "file: line 2: session.dimensions[2]: expected one of "
+	  "space|chat|topic|sender, found \"chatt\"" },
+	{ "{\"session\":{\"identity_links\":[]}}",
+	  "file: line 1: session.identity_links: expected an object "
+	  "of names and their ids, found an array" },
+	{ "{\"session\":{\"identity_links\":{\"a\":\n\"b\"}}}",
+	  "file: line 2: session.identity_links.a: expected an array "
+	  "of strings" },
+	{ "{\"session\":{\"identity_links\":{\"a\":[{}]}}}",
+	  "file: line 1: session.identity_links.a[1]: expected a "
+	  "string, found an object" },
+	{ "{\"agents\":{\"list\":[{\"id\":\"a\"},\n{\"name\":\"b\"}]}}",
+	  "file: line 2: agents.list[2].id: expected a text that is "
+	  "not empty" },
+	{ "{\"agents\":{\"list\":[{\"id\":\"a\",\"default\":1}]}}",
+	  "file: line 1: agents.list[1].default: expected true or "
+	  "false, found 1" },
+	{ "{\"agents\":{\"list\":{}}}",
+	  "file: line 1: agents.list: expected an array, found an "
+	  "object" },
+	{ "{\"dispatch\":{\"rules\":[{\"when\":{\"chat\":7}}]}}",
+	  "file: line 1: dispatch.rules[1].when.chat: expected a "
+	  "string, found 7" },
+	{ "{\"lifecycle\":{\"maintenance_hour\":24}}",
+	  "file: line 1: lifecycle.maintenance_hour: expected a "
+	  "number from 0 to 23, found 24" },
+	{ "{\"lifecycle\":{\"suspend_minutes\":0}}",
+	  "file: line 1: lifecycle.suspend_minutes: expected a number "
+	  "from 1 to 527040, found 0" },
+	{ "{\"lifecycle\":{\"suspend_minutes\":-1}}",
+	  "file: line 1: lifecycle.suspend_minutes: expected a "
+	  "number" },
+	{ "{\"lifecycle\":{\"suspend_minutes\":1.5}}",
+	  "file: line 1: lifecycle.suspend_minutes: expected a "
+	  "number" },
+	{ "{\"lifecycle\":{\"reset_by_channel\":{\"x\":{\"mode\":"
+	  "\"weekly\"}}}}",
+	  "file: line 1: lifecycle.reset_by_channel.x.mode: expected "
+	  "one of none|daily|idle, found \"weekly\"" },
+	{ "{\"store\":{\"url\":\"a\\u0000b\"}}",
+	  "file: line 1: store.url has a control character (U+0000)" },
+	{ "{\"store\":{},\"store\":{}}", "file: member \"store\" twice" },
+	/* Contradictions. */
+	{ "{\"session\":{\"dimensions\":[\"chat\"],\n\"dm_scope\":"
+	  "\"per-peer\"}}",
+	  "file: line 2: session.dm_scope: contradicts "
+	  "session.dimensions" },
+	{ "{\"session\":{\"dimensions\":[],\"dm_scope\":\"main\"}}",
+	  "file: line 1: session.dm_scope: contradicts" },
+	{ "{\"session\":{\"dimensions\":[\"sender\",\"chat\"],"
+	  "\"dm_scope\":\"per-channel-peer\"}}",
+	  "file: line 1: session.dm_scope: contradicts" },
+};
+
 static void every_mistake_names_line_field_and_what_was_expected(void **state)
 {
-	static const struct {
-		const char *text, *message;
-	} v[] = {
-		{ "", "file: not JSON: " },
-		{ "{\n\"session\"", "file: not JSON: " },
-		{ "[]", "file: line 1: expected an object, found array" },
-		{ "{\n\"session\":7}",
-		  "file: line 2: session: expected an object, found 7" },
-		{ "{\"session\":{\n\n\"dm_scope\":\"per-user\"}}",
-		  "file: line 3: session.dm_scope: expected one of "
-		  "main|per-agent|" },
-		{ "{\"session\":{\"dm_scope\":[]}}",
-		  "file: line 1: session.dm_scope: expected one of " },
-		{ "{\"session\":{\"dimensions\":\"chat\"}}",
-		  "file: line 1: session.dimensions: expected an array of "
-		  "strings, found \"chat\"" },
-		{ "{\"session\":{\"dimensions\":[\"chat\",\n\"chatt\"]}}",
-		  "file: line 2: session.dimensions[2]: expected one of "
-		  "space|chat|topic|sender, found \"chatt\"" },
-		{ "{\"session\":{\"identity_links\":[]}}",
-		  "file: line 1: session.identity_links: expected an object "
-		  "of names and their ids, found an array" },
-		{ "{\"session\":{\"identity_links\":{\"a\":\n\"b\"}}}",
-		  "file: line 2: session.identity_links.a: expected an array "
-		  "of strings" },
-		{ "{\"session\":{\"identity_links\":{\"a\":[{}]}}}",
-		  "file: line 1: session.identity_links.a[1]: expected a "
-		  "string, found an object" },
-		{ "{\"agents\":{\"list\":[{\"id\":\"a\"},\n{\"name\":\"b\"}]}}",
-		  "file: line 2: agents.list[2].id: expected a text that is "
-		  "not empty" },
-		{ "{\"agents\":{\"list\":[{\"id\":\"a\",\"default\":1}]}}",
-		  "file: line 1: agents.list[1].default: expected true or "
-		  "false, found 1" },
-		{ "{\"agents\":{\"list\":{}}}",
-		  "file: line 1: agents.list: expected an array, found an "
-		  "object" },
-		{ "{\"dispatch\":{\"rules\":[{\"when\":{\"chat\":7}}]}}",
-		  "file: line 1: dispatch.rules[1].when.chat: expected a "
-		  "string, found 7" },
-		{ "{\"lifecycle\":{\"maintenance_hour\":24}}",
-		  "file: line 1: lifecycle.maintenance_hour: expected a "
-		  "number from 0 to 23, found 24" },
-		{ "{\"lifecycle\":{\"suspend_minutes\":0}}",
-		  "file: line 1: lifecycle.suspend_minutes: expected a number "
-		  "from 1 to 527040, found 0" },
-		{ "{\"lifecycle\":{\"suspend_minutes\":-1}}",
-		  "file: line 1: lifecycle.suspend_minutes: expected a "
-		  "number" },
-		{ "{\"lifecycle\":{\"suspend_minutes\":1.5}}",
-		  "file: line 1: lifecycle.suspend_minutes: expected a "
-		  "number" },
-		{ "{\"lifecycle\":{\"reset_by_channel\":{\"x\":{\"mode\":"
-		  "\"weekly\"}}}}",
-		  "file: line 1: lifecycle.reset_by_channel.x.mode: expected "
-		  "one of none|daily|idle, found \"weekly\"" },
-		{ "{\"store\":{\"url\":\"a\\u0000b\"}}",
-		  "file: line 1: store.url has a control character (U+0000)" },
-		{ "{\"store\":{},\"store\":{}}",
-		  "file: member \"store\" twice" },
-		/* Contradictions. */
-		{ "{\"session\":{\"dimensions\":[\"chat\"],\n\"dm_scope\":"
-		  "\"per-peer\"}}",
-		  "file: line 2: session.dm_scope: contradicts "
-		  "session.dimensions" },
-		{ "{\"session\":{\"dimensions\":[],\"dm_scope\":\"main\"}}",
-		  "file: line 1: session.dm_scope: contradicts" },
-		{ "{\"session\":{\"dimensions\":[\"sender\",\"chat\"],"
-		  "\"dm_scope\":\"per-channel-peer\"}}",
-		  "file: line 1: session.dm_scope: contradicts" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(mistakes); i++) {
 		struct weft_error err = { 0 };
 		struct config c;
 
-		if (read_text(v[i].text, NULL, &c, &err) != WEFT_INVALID)
-			fail_msg("not refused: %s", v[i].text);
-		if (strncmp(err.message, v[i].message, strlen(v[i].message)))
-			fail_msg("expected '%s', found '%s'", v[i].message,
-				 err.message);
+		if (read_text(mistakes[i].text, NULL, &c, &err) != WEFT_INVALID)
+			fail_msg("not refused: %s", mistakes[i].text);
+		if (strncmp(err.message, mistakes[i].message,
+			    strlen(mistakes[i].message)) != 0)
+			fail_msg("expected '%s', found '%s'",
+				 mistakes[i].message, err.message);
 	}
 }
 

@@ -70,54 +70,55 @@ static void expect_why(const struct route *r, const char *line)
 
 /* The answers that another program gives to the same configuration; the one
  * place where we differ on purpose is said. */
+static const struct {
+	struct route_context context;
+	const char *agent, *matched_by, *dimensions, *key;
+} sample[] = {
+	{ { .channel = S("telegram"),
+	    .chat_id = S("-1009988776655"),
+	    .chat_type = S("group"),
+	    .sender_id = S("31") },
+	  "support",
+	  "dispatch.rule:support group",
+	  "chat,sender",
+	  "sk_v1_f822be0e50b8f0fb8b6db77a49eafdfb"
+	  "e446a3942c554e48c4bdde3bdff94314" },
+	{ { .channel = S("slack"),
+	    .account = S("T0AB"),
+	    .chat_id = S("C9"),
+	    .chat_type = S("channel"),
+	    .sender_id = S("U1"),
+	    .space_id = S("T0AB"),
+	    .space_type = S("workspace"),
+	    .mentioned = true },
+	  "support",
+	  "dispatch.rule:slack mentions",
+	  "chat",
+	  "sk_v1_8ca5368372d8994c59c2f88adfe6ed0e"
+	  "7d0bbf04b9f9c9e3e39835824fc54e26" },
+	{ { .channel = S("telegram"),
+	    .chat_id = S("123456789"),
+	    .chat_type = S("direct"),
+	    .sender_id = S("123456789") },
+	  "main",
+	  "default",
+	  "chat",
+	  "sk_v1_67fe19a8ec8fd03673f4b28c2fcddc0a"
+	  "2712152896ff962b8eec1b0debfdb4c5" },
+	{ { .channel = S("telegram"),
+	    .chat_id = S("-1001234567890"),
+	    .chat_type = S("group"),
+	    .topic_id = S("42"),
+	    .sender_id = S("7") },
+	  "main",
+	  "default",
+	  "chat",
+	  "sk_v1_36124e6f38d9be96ffea284f78b98fa8"
+	  "a2e0e2a6724c3b41986e7f3f1fd908a5" },
+};
+
 static void the_sample_of_picoclaw(void **state)
 {
-	static const struct {
-		struct route_context context;
-		const char *agent, *matched_by, *dimensions, *key;
-	} v[] = {
-		{ { .channel = S("telegram"),
-		    .chat_id = S("-1009988776655"),
-		    .chat_type = S("group"),
-		    .sender_id = S("31") },
-		  "support",
-		  "dispatch.rule:support group",
-		  "chat,sender",
-		  "sk_v1_f822be0e50b8f0fb8b6db77a49eafdfb"
-		  "e446a3942c554e48c4bdde3bdff94314" },
-		{ { .channel = S("slack"),
-		    .account = S("T0AB"),
-		    .chat_id = S("C9"),
-		    .chat_type = S("channel"),
-		    .sender_id = S("U1"),
-		    .space_id = S("T0AB"),
-		    .space_type = S("workspace"),
-		    .mentioned = true },
-		  "support",
-		  "dispatch.rule:slack mentions",
-		  "chat",
-		  "sk_v1_8ca5368372d8994c59c2f88adfe6ed0e"
-		  "7d0bbf04b9f9c9e3e39835824fc54e26" },
-		{ { .channel = S("telegram"),
-		    .chat_id = S("123456789"),
-		    .chat_type = S("direct"),
-		    .sender_id = S("123456789") },
-		  "main",
-		  "default",
-		  "chat",
-		  "sk_v1_67fe19a8ec8fd03673f4b28c2fcddc0a"
-		  "2712152896ff962b8eec1b0debfdb4c5" },
-		{ { .channel = S("telegram"),
-		    .chat_id = S("-1001234567890"),
-		    .chat_type = S("group"),
-		    .topic_id = S("42"),
-		    .sender_id = S("7") },
-		  "main",
-		  "default",
-		  "chat",
-		  "sk_v1_36124e6f38d9be96ffea284f78b98fa8"
-		  "a2e0e2a6724c3b41986e7f3f1fd908a5" },
-	};
 	const char *data = getenv("WEFT_TEST_DATA");
 	char path[4096];
 	struct config c;
@@ -136,23 +137,23 @@ static void the_sample_of_picoclaw(void **state)
 	mem_free(text);
 	/* version, agents.defaults, and a rule without a condition. */
 	assert_int_equal(c.warnings.n, 3);
-	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
-		struct route_request q = { .context = v[i].context };
+	for (size_t i = 0; i < ARRAY_LEN(sample); i++) {
+		struct route_request q = { .context = sample[i].context };
 		struct route r = resolve(&c, &q);
 		char dims[64] = "";
 
-		expect(v[i].agent, r.agent);
-		expect(v[i].matched_by, r.matched_by);
-		expect(v[i].key, r.key);
+		expect(sample[i].agent, r.agent);
+		expect(sample[i].matched_by, r.matched_by);
+		expect(sample[i].key, r.key);
 		for (size_t k = 0; k < r.scope.n_dims; k++)
 			(void)snprintf(dims + strlen(dims),
 				       sizeof(dims) - strlen(dims), "%s%.*s",
 				       k ? "," : "", STR_ARG(r.scope.dims[k]));
-		assert_string_equal(dims, v[i].dimensions);
+		assert_string_equal(dims, sample[i].dimensions);
 	}
 	/* A rule that names no account is for all of them. */
 	{
-		struct route_request q = { .context = v[0].context };
+		struct route_request q = { .context = sample[0].context };
 		struct route r;
 
 		q.context.account = STR("bot2");

@@ -21,11 +21,15 @@ static const struct {
 } own[] = {
 	[PG_LOCK - Q_DRIVER] = { "i", "SELECT pg_advisory_xact_lock(@1)#F",
 				 true },
-	[PG_SETTLE - Q_DRIVER] = { "bi", "UPDATE commits SET no=?2"
-					 " WHERE node=?1 AND no=?2-1" },
-	[PG_OTHERS - Q_DRIVER] = { "b", "SELECT coalesce(sum(no),0)::bigint"
-					"+count(*)*1000003 FROM commits"
-					" WHERE node<>?1" },
+	[PG_SETTLE - Q_DRIVER] = { "bi",
+				   "UPDATE commits SET no=?2"
+				   " WHERE node=?1 AND no=?2-1",
+				   false },
+	[PG_OTHERS - Q_DRIVER] = { "b",
+				   "SELECT coalesce(sum(no),0)::bigint"
+				   "+count(*)*1000003 FROM commits"
+				   " WHERE node<>?1",
+				   false },
 };
 
 /* ---- errors ---- */
