@@ -7,7 +7,7 @@
 #include "store/jsonl/jsonl.h"
 
 /* From so many files on, one flush of the whole file system is quicker. */
-#define SYNC_ALL_FROM 512
+#define SYNC_ALL_FROM 2000
 
 /* ---- which ---- */
 
