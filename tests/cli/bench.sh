@@ -12,7 +12,7 @@ measure() {
 	same '' "$(ls "$dir/there")"
 }
 
-rows='["append", "fork", "name", "marker", "window", "last50", "list50", "open"]'
+rows='["name", "last50", "list50", "open", "append", "fork", "marker", "window"]'
 
 if [ "${1-}" = full ]; then
 	measure scale
@@ -33,7 +33,7 @@ same true "$(json 'all(d[p]["bytes"] > 20000 and d[p]["build_s"] > 0 for p in ("
 same "$rows" "$(json '[k for k in d if k not in ("small", "large")]' <"$dir/out")"
 same true "$(json "all(set(d[r]) == {'small_us', 'large_us', 'ratio'} and
 	min(d[r].values()) > 0 for r in $rows)" <"$dir/out")"
-like 'small: 50 sessions, one of them of 50 messages, *append * *open *' \
+like 'small: 50 sessions, one of them of 50 messages, *open * *append *' \
 	"$(weft bench scale --dir "$dir" --small-sessions 50 --small-messages 50 \
 		--sessions 50 --messages 50 --rounds 1 --milliseconds 1)"
 
