@@ -278,18 +278,10 @@ static int open_writable(struct jsonl *js, bool create, struct weft_error *err)
 	return r;
 }
 
-/* The state can be believed if the machine has not been started since. */
-static bool is_state_good(struct jsonl *js)
-{
-	struct wal_state st;
-
-	return js->boot != 0 && wal_get_state(&js->wal, &st, NULL) == WEFT_OK &&
-	       st.boot == js->boot && st.control_no == js->wal.control.no;
-}
-
 static int open_read_only(struct jsonl *js, struct weft_error *err)
 {
 	struct catalog_meta meta = { 0 };
+	struct wal_state st;
 	bool exists;
 	int r = layout_check(js, false, &exists, err);
 
@@ -304,8 +296,8 @@ static int open_read_only(struct jsonl *js, struct weft_error *err)
 	if (r < 0)
 		return r;
 	js->mine = meta.applied;
-	return is_state_good(js) ? catch_up(js, err) :
-				   recover_in_memory(js, err);
+	return recover_state(js, &st) ? catch_up(js, err) :
+					recover_in_memory(js, err);
 }
 
 static int jsonl_open(const struct store_open *o, struct store **ret,

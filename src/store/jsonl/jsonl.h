@@ -368,6 +368,9 @@ void settle_reserve(struct jsonl *js);
 
 /* ---- recover.c ---- */
 
+/* What the writers before us said of the log; false after a restart of the
+ * machine, when the state may be older than the frames. */
+bool recover_state(struct jsonl *js, struct wal_state *ret);
 /* Alone, with the lock: bring files, catalogue and log together. */
 int recover(struct jsonl *js, struct weft_error *err);
 /* For readers who may write nothing: the same in memory. */

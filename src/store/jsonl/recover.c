@@ -26,6 +26,25 @@ struct sweep {
 	struct weft_error *err;
 };
 
+bool recover_state(struct jsonl *js, struct wal_state *ret)
+{
+	return js->boot != 0 && wal_get_state(&js->wal, ret, NULL) == WEFT_OK &&
+	       ret->boot == js->boot && ret->control_no == js->wal.control.no;
+}
+
+/*
+ * No frame at `at`: is there one behind it?  A whole log is looked through for
+ * that, unless its writers have left word that it ends here.
+ */
+static int find_later(struct sweep *s, uint64_t *at)
+{
+	struct wal_state st;
+
+	if (recover_state(s->js, &st) && *at >= st.end)
+		return 0;
+	return wal_find_later(&s->js->wal, *at, at, s->err);
+}
+
 /* Every valid frame from control.ckpt on. */
 static int sweep(struct sweep *s)
 {
@@ -41,7 +60,7 @@ static int sweep(struct sweep *s)
 			wal_read_frame(w, at, &s->js->frame_read, &f, s->err);
 
 		if (found == 0) {
-			found = wal_find_later(w, at, &at, s->err);
+			found = find_later(s, &at);
 			if (found == 1) {
 				s->damaged = true;
 				continue; /* step over the damage */
@@ -168,16 +187,13 @@ static int firm_ground(struct jsonl *js, struct weft_error *err)
 
 /*
  * Do the frames end before the place that the state names?  Its writers have
- * seen them, so they were damaged since; after a restart the state says
- * nothing.
+ * seen them, so they were damaged since.
  */
 static bool is_end_missing(struct jsonl *js, uint64_t end)
 {
 	struct wal_state st;
 
-	return js->boot != 0 && wal_get_state(&js->wal, &st, NULL) == WEFT_OK &&
-	       st.boot == js->boot && st.control_no == js->wal.control.no &&
-	       st.prev > end;
+	return recover_state(js, &st) && st.prev > end;
 }
 
 /* What a lost frame made of its lines is known from the files only. */
