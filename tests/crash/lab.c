@@ -40,6 +40,7 @@ struct lab *lab_new(void)
 	l->limits.busy_ms = 100;
 	l->disk = simdisk_new();
 	simdisk_set_time(l->disk, TEST_BEGIN_MS);
+	simdisk_tell_boots(l->disk, "/proc/sys/kernel/random/boot_id");
 	return l;
 }
 

@@ -1,5 +1,7 @@
 /* simcrash.c - disks made, copied and cut off from their power. */
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/simimpl.h"
@@ -111,6 +113,8 @@ struct simdisk *simdisk_clone(struct simdisk *d)
 		if (c->inodes[i])
 			inode_release_space(c, c->inodes[i]);
 	c->time_ms = d->time_ms;
+	c->boot_ino = d->boot_ino;
+	c->boots = d->boots;
 	memcpy(c->kind, d->kind, sizeof(c->kind));
 	c->is_network = d->is_network;
 	c->is_read_only = d->is_read_only;
@@ -370,6 +374,43 @@ static void start_over(struct simdisk *d)
 	count_links(d);
 }
 
+/* Nothing of it is ever pending: no disk is behind that file. */
+static void write_boots(struct simdisk *d)
+{
+	struct inode *n = d->inodes[d->boot_ino];
+	char text[24];
+	int len = snprintf(text, sizeof(text), "%020" PRIu64, d->boots);
+
+	content_put(&n->disk, 0, text, (size_t)len);
+	n->disk.size = (uint64_t)len;
+	content_done(&n->cache);
+	content_share(&n->cache, &n->disk);
+}
+
+void simdisk_tell_boots(struct simdisk *d, const char *path)
+{
+	struct fs *fs = simdisk_process(d);
+	struct inode *n = NULL;
+	struct file *f = NULL;
+	char part[256];
+
+	for (const char *at = strchr(path + 1, '/'); at;
+	     at = strchr(at + 1, '/')) {
+		(void)snprintf(part, sizeof(part), "%.*s", (int)(at - path),
+			       path);
+		(void)fs_mkdir(fs, part);
+	}
+	if (file_open(fs, path, FILE_WRITE | FILE_CREATE, &f) < 0)
+		abort();
+	file_close(f);
+	simdisk_sync(d);
+	pthread_mutex_lock(&d->lock);
+	(void)path_find(d, path, &n);
+	d->boot_ino = n->ino;
+	write_boots(d);
+	pthread_mutex_unlock(&d->lock);
+}
+
 uint64_t simdisk_power_cut(struct simdisk *d, enum simcut how, uint64_t number,
 			   struct simcut_report *ret)
 {
@@ -387,6 +428,9 @@ uint64_t simdisk_power_cut(struct simdisk *d, enum simcut how, uint64_t number,
 		if (d->inodes[i])
 			cut_file(&c, d->inodes[i]);
 	start_over(d);
+	d->boots++;
+	if (d->boot_ino)
+		write_boots(d);
 	c.said.state = fingerprint(d);
 	pthread_mutex_unlock(&d->lock);
 	if (ret)

@@ -183,6 +183,10 @@ void simdisk_set_sync_all(struct simdisk *d, bool works); /* else -ENOSYS */
 /* The mtime of what is written from now on; it does not move by itself. */
 void simdisk_set_time(struct simdisk *d, int64_t ms);
 
+/* Make this file, with its directories, which says how often the machine was
+ * started: every power cut changes what is in it. */
+void simdisk_tell_boots(struct simdisk *d, const char *path);
+
 /* Whose a file is; everything is the caller's own unless told. */
 int simdisk_set_owner(struct simdisk *d, const char *path, uint32_t uid);
 

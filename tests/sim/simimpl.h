@@ -178,6 +178,8 @@ struct simdisk {
 	char kind[16];
 	bool is_network, is_read_only, no_sync_all;
 	int64_t time_ms;
+	uint32_t boot_ino; /* the file that tells them, or 0 */
+	uint64_t boots;
 	struct simcounts counts;
 };
 
