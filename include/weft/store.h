@@ -79,6 +79,8 @@ struct store_event {
 	int64_t ts_ms;   /* when it was recorded */
 	int64_t at_ms;   /* when it was said, if that is another time; or 0 */
 	uint64_t marker; /* seq of the marker in force at this event, or 0 */
+	uint64_t said;   /* MESSAGE: the session's own up to and with this one,
+			    hidden ones too; 0: not known */
 	uint32_t type;   /* enum event_type */
 	uint32_t state;  /* enum event_state */
 	uint32_t more;   /* lines still to come of its atomic group */
@@ -120,7 +122,13 @@ struct session_rec {
 	uint64_t head_seq;                      /* the last event */
 	uint64_t content_seq; /* the last message, marker or redaction */
 	uint64_t window_seq;  /* the marker in force, or 0 */
+	/* What that marker says, so that nobody has to read it; a long summary
+	 * is not kept, and has more bytes than are here. */
+	uint64_t window_first; /* the first message kept; 0: not known */
+	struct weft_str summary;
+	uint64_t summary_bytes;
 	uint64_t message_count, inherited_count, turn_count;
+	uint64_t said_count; /* own messages, hidden ones too */
 	struct totals own, total;
 	struct weft_str first_user, last_user, last_agent; /* previews */
 	/* The same while their message is redacted; for derive() alone. */

@@ -46,6 +46,8 @@ int plan_add(struct plan *p, struct plan_session *s, struct plan_event *e,
 	e->event.last = e->event.seq;
 	e->event.ts_ms = p->now_ms;
 	e->event.marker = s->rec.window_seq;
+	if (e->event.type == EVENT_MESSAGE)
+		e->event.said = s->rec.said_count + 1;
 	r = event_seal(&e->event, &p->arena, err);
 	if (r < 0)
 		return broken(p, r);

@@ -23,6 +23,8 @@
 #include "base/buf.h"
 #include "engine/engine.h"
 
+struct marker;
+
 /* In front of everything that is found by a hash. */
 struct plan_node {
 	struct plan_node *chain;
@@ -252,6 +254,14 @@ int plan_replay_creation(struct plan *p, struct request *q,
 int plan_add_messages(struct plan *p, struct plan_session *s,
 		      const struct request *q, struct weft_str op,
 		      struct weft_error *err);
+
+/* ---- markers (plan_marker.c) ---- */
+
+/* The marker that `s` sees at `seq`, and the one in force before it; seq 0:
+ * there is none, and everything is kept. */
+int plan_read_marker(struct plan *p, struct plan_session *s, uint64_t seq,
+		     struct marker *ret, uint64_t *ret_before,
+		     struct weft_error *err);
 
 /* ---- leases (plan_lease.c) ---- */
 

@@ -9,6 +9,8 @@
 #include "base/id.h"
 #include "engine/plan.h"
 #include "model/body.h"
+#include "model/marker.h"
+#include "model/record.h"
 
 /* Where a fork begins. */
 struct fork_point {
@@ -105,6 +107,29 @@ static struct session_rec fork_record(const struct session_rec *from,
 	return rec;
 }
 
+/* What the marker says that is in force where the fork begins. */
+static int inherit_window(struct plan *p, struct plan_session *s,
+			  uint64_t marker, struct session_rec *rec,
+			  struct weft_error *err)
+{
+	struct marker m;
+	uint64_t ignored;
+	int r;
+
+	rec->window_seq = marker;
+	if (!marker)
+		return WEFT_OK;
+	if (marker == s->rec.window_seq && s->rec.window_first) {
+		record_set_window(rec, s->rec.window_first, s->rec.summary,
+				  s->rec.summary_bytes);
+		return WEFT_OK;
+	}
+	r = plan_read_marker(p, s, marker, &m, &ignored, err);
+	if (r == WEFT_OK)
+		record_set_window(rec, m.first_kept, m.summary, m.summary.len);
+	return r;
+}
+
 static bool is_same_fork(const struct request *q,
 			 const struct session_rec *made)
 {
@@ -152,10 +177,11 @@ int plan_fork(struct plan *p, struct request *q, struct weft_error *err)
 	rec = fork_record(&s->rec, &q->create);
 	rec.parent = point.parent->rec.id;
 	rec.fork_seq = point.seq;
-	rec.window_seq = point.marker;
 	rec.inherited_count =
 		q->fork_at ? q->fork_inherited :
 			     s->rec.inherited_count + s->rec.message_count;
-	r = id_new(p->now_ms, &rec.id, err);
+	r = inherit_window(p, s, point.marker, &rec, err);
+	if (r == WEFT_OK)
+		r = id_new(p->now_ms, &rec.id, err);
 	return r < 0 ? r : add_fork(p, q, &rec, err);
 }

@@ -10,10 +10,9 @@
 #include "engine/plan.h"
 #include "model/marker.h"
 
-/* The marker that `s` sees at `seq`; seq 0: there is none. */
-static int read_marker(struct plan *p, struct plan_session *s, uint64_t seq,
-		       struct marker *ret, uint64_t *ret_before,
-		       struct weft_error *err)
+int plan_read_marker(struct plan *p, struct plan_session *s, uint64_t seq,
+		     struct marker *ret, uint64_t *ret_before,
+		     struct weft_error *err)
 {
 	const struct store_event *e = NULL;
 	bool hidden;
@@ -49,7 +48,7 @@ static int undo(struct plan *p, struct plan_session *s,
 		return fail(err, WEFT_INVALID,
 			    "there is nothing to undo: the window was never "
 			    "changed");
-	r = read_marker(p, s, before, &was, &ignored, err);
+	r = plan_read_marker(p, s, before, &was, &ignored, err);
 	if (r < 0)
 		return r;
 	ret->how = now->how == MARKER_UNDO ? MARKER_REDO : MARKER_UNDO;
@@ -194,7 +193,8 @@ int plan_marker(struct plan *p, struct request *q, struct weft_error *err)
 		return r < 0 ? r : WEFT_OK;
 	r = check(p, s, q, err);
 	if (r == WEFT_OK)
-		r = read_marker(p, s, s->rec.window_seq, &now, &before, err);
+		r = plan_read_marker(p, s, s->rec.window_seq, &now, &before,
+				     err);
 	if (r == WEFT_OK)
 		r = new_marker(p, s, &q->marker, &now, before, &then, err);
 	if (r == WEFT_OK)

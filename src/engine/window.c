@@ -3,6 +3,7 @@
 #include "base/id.h"
 #include "engine/internal.h"
 #include "model/marker.h"
+#include "model/record.h"
 
 int engine_window(struct engine *e, const struct session_rec *rec,
 		  struct arena *a, struct window *ret, struct weft_error *err)
@@ -20,6 +21,14 @@ int engine_window(struct engine *e, const struct session_rec *rec,
 	*ret = (struct window){ .first_kept = 1 };
 	if (!rec->window_seq)
 		return WEFT_OK;
+	if (record_knows_window(rec)) {
+		*ret = (struct window){
+			.marker = rec->window_seq,
+			.first_kept = rec->window_first,
+			.summary = rec->summary,
+		};
+		return WEFT_OK;
+	}
 	r = read_seen(e, &range, true, a, &page, err);
 	if (r < 0)
 		return r;
@@ -70,6 +79,70 @@ static int count_messages(struct engine *e, const struct weft_id *session,
 	return WEFT_OK;
 }
 
+/*
+ * How many messages the session itself had said up to `at`, by the number on
+ * the last of them; 0 if its lines do not say, being older than that number.
+ */
+static int said_up_to(struct engine *e, const struct session_rec *rec,
+		      uint64_t at, uint64_t *ret, bool *ret_known,
+		      struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena a = { 0 };
+	struct event_range range = {
+		.session = rec->id,
+		.first = rec->fork_seq + 1,
+		.last = at,
+		.types = UINT64_C(1) << EVENT_MESSAGE,
+		.backwards = 1,
+		.max_events = 1,
+	};
+
+	arena_init(&a, 0);
+	*ret = 0;
+	*ret_known = true;
+	while (range.first <= range.last) {
+		struct event_page page = { 0 };
+		int r = e->store->ops->read_events(e->store, &range, &a, &page,
+						   err);
+
+		if (r < 0)
+			return r;
+		if (page.n == 0)
+			break;
+		if (page.v[0].type == EVENT_MESSAGE) {
+			*ret = page.v[0].said;
+			*ret_known = page.v[0].said > 0;
+			break;
+		}
+		/* Damaged or gone: nobody knows what it was. */
+		range.last = page.v[0].seq - 1;
+	}
+	return WEFT_OK;
+}
+
+/* The messages that the session itself said up to `at` and has not hidden. */
+static int count_own(struct engine *e, const struct session_rec *rec,
+		     uint64_t at, uint64_t *ret, struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena a = { 0 };
+	uint64_t said, *hidden;
+	bool known;
+	size_t n;
+	int r = said_up_to(e, rec, at, &said, &known, err);
+
+	if (r < 0)
+		return r;
+	if (!known)
+		return count_messages(e, &rec->id, rec->fork_seq + 1, at, ret,
+				      err);
+	arena_init(&a, 0);
+	r = e->store->ops->get_hidden(e->store, &rec->id, rec->fork_seq + 1, at,
+				      &a, &hidden, &n, err);
+	if (r == WEFT_OK)
+		*ret = said - u64_min(said, n);
+	return r;
+}
+
 int engine_count_inherited(struct engine *e, const struct session_rec *rec,
 			   uint64_t at, uint64_t *ret, struct weft_error *err)
 {
@@ -86,16 +159,8 @@ int engine_count_inherited(struct engine *e, const struct session_rec *rec,
 		if (r < 0)
 			return r;
 	}
-	/* From whichever end is nearer. */
-	if (at - owner.fork_seq <
-	    owner.head_seq - u64_min(at, owner.head_seq)) {
-		r = count_messages(e, &owner.id, owner.fork_seq + 1, at, &n,
-				   err);
+	r = count_own(e, &owner, at, &n, err);
+	if (r == WEFT_OK)
 		*ret = owner.inherited_count + n;
-		return r;
-	}
-	r = count_messages(e, &owner.id, at + 1, owner.head_seq, &n, err);
-	*ret = owner.inherited_count + owner.message_count -
-	       u64_min(owner.message_count, n);
 	return r;
 }

@@ -150,6 +150,10 @@ void body_session(struct buf *b, const struct session_rec *rec,
 	add_raw_if(&w, "metadata", rec->metadata);
 	add_number_if(&w, "inherited_count", rec->inherited_count);
 	add_number_if(&w, "window_seq", rec->window_seq);
+	add_number_if(&w, "window_first", rec->window_first);
+	add_text_if(&w, "summary", rec->summary);
+	if (rec->summary.len != rec->summary_bytes)
+		add_number(&w, "summary_bytes", rec->summary_bytes);
 	if (rec->expires_at)
 		add_time(&w, "expires_at", rec->expires_at);
 }

@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/text.h"
 #include "model/lease.h"
+#include "model/marker.h"
 #include "model/object.h"
 #include "model/record.h"
 #include "model/setting.h"
@@ -235,6 +236,20 @@ static void take_key(const struct derivation *d, yyjson_val *root)
 	add_name_op(d, &name);
 }
 
+/* What the marker says that a fork begins with. */
+static void inherit_window(const struct derivation *d, yyjson_val *root)
+{
+	struct weft_str summary =
+		value_text(yyjson_obj_get(root, "summary"), d->arena);
+	uint64_t first = 0, bytes = summary.len;
+
+	(void)value_u64(yyjson_obj_get(root, "window_first"), ID_SEQ_MAX + 1,
+			&first);
+	(void)value_u64(yyjson_obj_get(root, "summary_bytes"), NUMBER_MAX,
+			&bytes);
+	record_set_window(d->rec, first, summary, bytes);
+}
+
 static void apply_session(const struct derivation *d,
 			  const struct body_object *o)
 {
@@ -260,6 +275,7 @@ static void apply_session(const struct derivation *d,
 			&rec->inherited_count);
 	(void)value_u64(yyjson_obj_get(root, "window_seq"), NUMBER_MAX,
 			&rec->window_seq);
+	inherit_window(d, root);
 	/* What a fork shows last is where it forked. */
 	rec->content_seq = rec->fork_seq;
 	object_walk_init(&w, root, o->text);
@@ -302,6 +318,7 @@ static void apply_message(const struct derivation *d,
 	struct session_rec *rec = d->rec;
 
 	rec->content_seq = d->e->seq;
+	rec->said_count = d->e->said ? d->e->said : rec->said_count + 1;
 	/* Nobody knows who said it: edited by hand. */
 	if (!facts->role)
 		return;
@@ -314,6 +331,20 @@ static void apply_message(const struct derivation *d,
 		return;
 	totals_add(&rec->own, &facts->usage);
 	derive_add(rec, &facts->usage, d->out);
+}
+
+static int apply_marker(const struct derivation *d, struct weft_error *err)
+{
+	struct session_rec *rec = d->rec;
+	struct marker m;
+	int r = marker_read(d->e->body, d->arena, &m, err);
+
+	if (r != WEFT_OK)
+		return r;
+	rec->window_seq = d->e->seq;
+	rec->content_seq = d->e->seq;
+	record_set_window(rec, m.first_kept, m.summary, m.summary.len);
+	return WEFT_OK;
 }
 
 static void apply_name(const struct derivation *d, yyjson_val *root)
@@ -548,9 +579,7 @@ static int apply(const struct derivation *d, const struct message_facts *facts,
 		lease_apply(&lease, d->rec);
 		return r;
 	case EVENT_MARKER:
-		d->rec->window_seq = d->e->seq;
-		d->rec->content_seq = d->e->seq;
-		return WEFT_OK;
+		return apply_marker(d, err);
 	case EVENT_PURGE:
 		d->rec->purged_at = d->e->ts_ms;
 		return WEFT_OK;

@@ -145,6 +145,10 @@ static char *put_head(char *p, const struct store_event *e,
 	p = put_bytes(p, id, WEFT_ID_CHARS);
 	p = PUT_LIT(p, "\",\"w\":");
 	p = put_u64(p, e->marker);
+	if (e->said) {
+		p = PUT_LIT(p, ",\"n\":");
+		p = put_u64(p, e->said);
+	}
 	if (e->more) {
 		p = PUT_LIT(p, ",\"more\":");
 		p = put_u64(p, e->more);
@@ -293,9 +297,14 @@ static bool take_string(struct cursor *c, struct weft_str *ret)
 
 static bool take_options(struct cursor *c, struct line_head *h)
 {
+	h->said = 0;
 	h->more = 0;
 	h->op = (struct weft_str){ NULL, 0 };
 	h->at_ms = 0;
+	if (TAKE(c, ",\"n\":")) {
+		if (!take_u64(c, ID_SEQ_MAX, &h->said) || h->said == 0)
+			return false;
+	}
 	if (TAKE(c, ",\"more\":")) {
 		if (!take_u64(c, UINT32_MAX, &h->more) || h->more == 0)
 			return false;
@@ -402,6 +411,7 @@ bool line_fill(const struct line_head *h, const struct weft_id *session,
 		.ts_ms = h->ts_ms,
 		.at_ms = h->at_ms,
 		.marker = h->marker,
+		.said = h->said,
 		.type = event_type_parse(h->type),
 		.more = (uint32_t)h->more,
 		.background = h->background,

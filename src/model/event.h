@@ -4,7 +4,7 @@
  * A line is, in this order, without white space:
  *
  *   {"seq":N,"ts":"...","type":"...","id":"...","w":N
- *   [,"more":N][,"op":"..."][,"at":"..."][,"bg":true]
+ *   [,"n":N][,"more":N][,"op":"..."][,"at":"..."][,"bg":true]
  *   ,BODY,"crc":"xxxxxxxx"}
  *
  * where BODY are the members that belong to the type.  crc is crc32c over the
@@ -32,7 +32,7 @@ uint32_t event_type_parse(struct weft_str name);
 
 /*
  * Make the line of `e` from its session, seq, ts_ms, at_ms, type, marker,
- * more, op, background and body.  Sets e->id, and e->bytes and e->body to the
+ * said, more, op, background and body.  Sets e->id, and e->bytes and e->body to the
  * line in the arena; a newline follows it there (at bytes.ptr[bytes.len]), so
  * that line and newline can be written as one.
  *

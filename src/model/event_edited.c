@@ -24,6 +24,7 @@ static bool is_common(struct weft_str name)
 		STR_INIT("seq"), STR_INIT("ts"), STR_INIT("type"),
 		STR_INIT("id"),  STR_INIT("w"),  STR_INIT("more"),
 		STR_INIT("op"),  STR_INIT("at"), STR_INIT("bg"),
+		STR_INIT("n"),
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -60,8 +61,9 @@ static bool read_in_place(const struct edited *d, const struct weft_id *session,
 	    !line_fill(&h, session, d->line, tail, a, &e))
 		return false;
 	/* A field that somebody moved into the body belongs to the head. */
-	if (d->n_common != (size_t)5 + (h.more > 0) + (h.op.len > 0) +
-				   (h.at_ms != 0) + h.background)
+	if (d->n_common != (size_t)5 + (h.said > 0) + (h.more > 0) +
+				   (h.op.len > 0) + (h.at_ms != 0) +
+				   h.background)
 		return false;
 	if (d->line.ptr[d->line.len - 1] != '}' ||
 	    (e.body.len && e.body.ptr[0] != '"'))
@@ -91,6 +93,7 @@ static void read_common(yyjson_val *root, struct arena *a,
 	uint64_t more = 0;
 
 	(void)value_u64(yyjson_obj_get(root, "w"), ID_SEQ_MAX, &e->marker);
+	(void)value_u64(yyjson_obj_get(root, "n"), ID_SEQ_MAX, &e->said);
 	(void)value_u64(yyjson_obj_get(root, "more"), UINT32_MAX, &more);
 	e->more = (uint32_t)more;
 	e->ts_ms = member_time(root, "ts");

@@ -10,7 +10,7 @@
 
 /* The common fields of a line in its usual form; text is still escaped. */
 struct line_head {
-	uint64_t seq, marker, more;
+	uint64_t seq, marker, said, more;
 	int64_t ts_ms, at_ms;
 	bool background;
 	struct weft_str type, id, op;

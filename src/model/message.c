@@ -59,12 +59,13 @@ static const struct weft_str member_names[MEMBERS] = {
  * when it is read (redacted to recorded_at).
  */
 static const struct weft_str reserved_names[] = {
-	STR_INIT("seq"),      STR_INIT("ts"),         STR_INIT("type"),
-	STR_INIT("id"),       STR_INIT("w"),          STR_INIT("more"),
-	STR_INIT("bg"),       STR_INIT("crc"),        STR_INIT("to"),
-	STR_INIT("enc"),      STR_INIT("x"),          STR_INIT("src"),
-	STR_INIT("gen"),      STR_INIT("needs"),      STR_INIT("weft"),
-	STR_INIT("redacted"), STR_INIT("created_at"), STR_INIT("recorded_at"),
+	STR_INIT("seq"),         STR_INIT("ts"),       STR_INIT("type"),
+	STR_INIT("id"),          STR_INIT("w"),        STR_INIT("n"),
+	STR_INIT("more"),        STR_INIT("bg"),       STR_INIT("crc"),
+	STR_INIT("to"),          STR_INIT("enc"),      STR_INIT("x"),
+	STR_INIT("src"),         STR_INIT("gen"),      STR_INIT("needs"),
+	STR_INIT("weft"),        STR_INIT("redacted"), STR_INIT("created_at"),
+	STR_INIT("recorded_at"),
 };
 
 static const struct weft_str roles[] = {

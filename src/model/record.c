@@ -34,9 +34,13 @@ const struct record_field record_fields[] = {
 	FIELD("head_seq", U64, head_seq),
 	FIELD("content_seq", U64, content_seq),
 	FIELD("window_seq", U64, window_seq),
+	FIELD("window_first", U64, window_first),
+	FIELD("summary", STR, summary),
+	FIELD("summary_bytes", U64, summary_bytes),
 	FIELD("message_count", U64, message_count),
 	FIELD("inherited_count", U64, inherited_count),
 	FIELD("turn_count", U64, turn_count),
+	FIELD("said_count", U64, said_count),
 	FIELD("own_input_tokens", U64, own.input_tokens),
 	FIELD("own_output_tokens", U64, own.output_tokens),
 	FIELD("own_cache_read_tokens", U64, own.cache_read_tokens),
@@ -230,6 +234,22 @@ void totals_add(struct totals *to, const struct totals *more)
 	add_capped(&to->cache_write_tokens, more->cache_write_tokens);
 	add_capped(&to->cost_nano, more->cost_nano);
 	add_capped(&to->unpriced, more->unpriced);
+}
+
+void record_set_window(struct session_rec *rec, uint64_t first,
+		       struct weft_str summary, uint64_t summary_bytes)
+{
+	bool is_whole = summary.len == summary_bytes &&
+			summary.len <= RECORD_SUMMARY_MAX;
+
+	rec->window_first = first;
+	rec->summary = is_whole ? summary : STR("");
+	rec->summary_bytes = summary_bytes;
+}
+
+bool record_knows_window(const struct session_rec *rec)
+{
+	return rec->window_first && rec->summary.len == rec->summary_bytes;
 }
 
 static const char *const kind_names[] = {

@@ -47,6 +47,16 @@ int record_copy(struct session_rec *to, const struct session_rec *from,
 
 bool record_eq(const struct session_rec *a, const struct session_rec *b);
 
+/* A summary of at most so many bytes is kept in the record. */
+#define RECORD_SUMMARY_MAX 1024
+
+/* What the marker in force says; first 0: not known. */
+void record_set_window(struct session_rec *rec, uint64_t first,
+		       struct weft_str summary, uint64_t summary_bytes);
+
+/* Whether the record has all of that. */
+bool record_knows_window(const struct session_rec *rec);
+
 /*
  * A record that owns its text on the heap, for caches.  record_own_update
  * makes `own` equal to `from`; only text whose pointer or content differs is

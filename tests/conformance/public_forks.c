@@ -56,6 +56,33 @@ static void a_fork_goes_on_from_its_message(void **state)
 	shows(d, g, "\"fork_seq\":5");
 }
 
+/* Neither what is hidden nor what is no message counts. */
+static void a_fork_in_the_past_counts_what_it_inherits(void **state)
+{
+	struct desk *d = *state;
+	const char *f;
+
+	a_b_c(d);
+	(void)desk_call(d,
+			"{\"method\":\"redact\",\"session\":\"%s\","
+			"\"messages\":[3]}",
+			d->id);        /* 5 */
+	(void)desk_say(d, d->id, "d"); /* 6 */
+	(void)desk_call(d, "{\"method\":\"clear\",\"session\":\"%s\"}", d->id);
+	(void)desk_say(d, d->id, "e"); /* 8 */
+	shows(d, fork_of(d, d->id, "\"at\":2"), "\"inherited_count\":1");
+	shows(d, fork_of(d, d->id, "\"at\":4"), "\"inherited_count\":2");
+	shows(d, fork_of(d, d->id, "\"at\":6"), "\"inherited_count\":3");
+	f = fork_of(d, d->id, "\"at\":8");
+	shows(d, f, "\"inherited_count\":4");
+	(void)desk_say(d, f, "f"); /* 10 */
+	(void)desk_say(d, f, "g"); /* 11 */
+	f = fork_of(d, f, "\"at\":10");
+	shows(d, f, "\"inherited_count\":5");
+	/* What it has only inherited. */
+	shows(d, fork_of(d, f, "\"at\":6"), "\"inherited_count\":3");
+}
+
 static void the_cut_off_is_the_least_on_the_way(void **state)
 {
 	struct desk *d = *state;
@@ -254,6 +281,7 @@ static void a_tree_shows_who_comes_from_whom(void **state)
 
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(a_fork_goes_on_from_its_message),
+	PUBLIC_TEST(a_fork_in_the_past_counts_what_it_inherits),
 	PUBLIC_TEST(the_cut_off_is_the_least_on_the_way),
 	PUBLIC_TEST(nothing_that_happens_to_its_parent_changes_a_fork),
 	PUBLIC_TEST(a_redaction_reaches_the_forks),

@@ -229,6 +229,35 @@ static void markers_are_listed_oldest_first(void **state)
 	assert_non_null(strstr(all, "\"summary\":\"one\""));
 }
 
+static void a_summary_is_shown_whole_however_long(void **state)
+{
+	struct desk *d = *state;
+	const char *const shown[] = { d->id, "fork" };
+	char summary[3100], members[3200];
+
+	for (size_t len = 0; len <= 3000; len += 1000) {
+		memset(summary, 's', len);
+		summary[len] = '\0';
+		say_all(d, "ab");
+		(void)snprintf(members, sizeof(members),
+			       "\"keep\":1,\"summary\":\"%s\"", summary);
+		(void)change(d, "compact", members);
+		say_all(d, "c");
+		(void)change(d, "fork", "\"slug\":\"fork\"");
+		(void)snprintf(members, sizeof(members), "\"summary\":\"%s\"",
+			       summary);
+		for (size_t i = 0; i < ARRAY_LEN(shown); i++)
+			assert_non_null(strstr(
+				desk_call(d,
+					  "{\"method\":\"show\",\"session\":"
+					  "\"%s\"}",
+					  shown[i]),
+				members));
+		(void)desk_call(d,
+				"{\"method\":\"delete\",\"session\":\"fork\"}");
+	}
+}
+
 static void a_change_is_made_once(void **state)
 {
 	struct desk *d = *state;
@@ -302,6 +331,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(a_fork_has_the_window_of_its_message),
 	PUBLIC_TEST(a_cut_may_go_up_to_where_a_turn_begins),
 	PUBLIC_TEST(markers_are_listed_oldest_first),
+	PUBLIC_TEST(a_summary_is_shown_whole_however_long),
 	PUBLIC_TEST(a_change_is_made_once),
 	PUBLIC_TEST(what_makes_no_sense_is_refused),
 };

@@ -289,11 +289,64 @@ static void without_its_catalogue_a_store_answers_the_same(void **state)
 		free(before.v[i]);
 }
 
+/* Messages read from the end, at most so many. */
+static size_t count_last(struct weft_store *s, const char *session,
+			 uint32_t max)
+{
+	struct weft_read_options o;
+	struct weft_page *page;
+	size_t n;
+
+	weft_read_options_init(&o, sizeof(o));
+	o.flags = WEFT_READ_MESSAGES | WEFT_READ_BACKWARDS;
+	o.max = max;
+	must(weft_read(s, session, strlen(session), &o, &page, NULL) ==
+	     WEFT_OK);
+	n = weft_page_count(page);
+	weft_page_free(page);
+	return n;
+}
+
+/* Also when no more of it is looked at than its last lines. */
+static void a_group_without_its_end_is_not_there(void **state)
+{
+	struct place *p = *state;
+	char *text, *file, group[4096] = "[";
+	struct weft_store *s;
+	size_t len;
+
+	place_clear(p);
+	s = open_place(p, NULL, 0);
+	begin_session(s, "cut");
+	(void)say(s, "cut", "before");
+	for (int i = 0; i < 60; i++)
+		(void)snprintf(group + strlen(group),
+			       sizeof(group) - strlen(group),
+			       "{\"role\":\"user\",\"content\":\"%d\"}%c", i,
+			       i < 59 ? ',' : ']');
+	must(weft_append(s, "cut", 3, group, strlen(group), NULL, NULL, NULL) ==
+	     WEFT_OK);
+	file = file_of(s, "cut");
+	close_place(s);
+	text = read_all(file, &len);
+	do
+		len--;
+	while (text[len - 1] != '\n');
+	write_all(file, text, len);
+	s = open_place(p, NULL, 0);
+	for (uint32_t max = 1; max < 70; max += 7)
+		must(count_last(s, "cut", max) == 1);
+	close_place(s);
+	free(text);
+	free(file);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(edits_of_a_live_file_survive),
 		cmocka_unit_test(line_separators_and_long_lines_survive),
+		cmocka_unit_test(a_group_without_its_end_is_not_there),
 		cmocka_unit_test(
 			without_its_catalogue_a_store_answers_the_same),
 	};

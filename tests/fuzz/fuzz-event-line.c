@@ -30,6 +30,7 @@ static void seal_and_read(struct store_event *e, struct arena *a)
 		assert(back.state ==
 		       (e->type == EVENT_GONE ? STATE_GONE : STATE_OK));
 		assert(back.seq == e->seq && back.marker == e->marker);
+		assert(back.said == e->said);
 		assert(back.ts_ms == e->ts_ms && back.at_ms == e->at_ms);
 		assert(back.type == e->type && back.more == e->more);
 		assert(!back.background == !e->background);
@@ -87,6 +88,7 @@ static void make_up(const uint8_t *data, size_t size, struct arena *a)
 	e.ts_ms = (int64_t)get_le32(data + 4) * 100;
 	e.type = 1 + data[8] % (EVENT_TYPES - 1);
 	e.marker = data[9] % 3;
+	e.said = data[9] / 3;
 	e.more = data[10] & 1 ? data[10] : 0;
 	e.at_ms = data[10] & 2 ? e.ts_ms - 5000000000000 : 0;
 	e.background = data[10] >> 2 & 1;

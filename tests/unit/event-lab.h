@@ -77,6 +77,7 @@ static inline void expect_equal(const struct store_event *a,
 	assert_int_equal(a->ts_ms, b->ts_ms);
 	assert_int_equal(a->at_ms, b->at_ms);
 	assert_int_equal(a->marker, b->marker);
+	assert_int_equal(a->said, b->said);
 	assert_int_equal(a->type, b->type);
 	assert_int_equal(a->more, b->more);
 	assert_int_equal(a->background, b->background);

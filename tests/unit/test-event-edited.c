@@ -139,7 +139,7 @@ static void members_in_another_order_are_put_in_order(void **state)
 	struct store_event e = read_remade(
 		lab,
 		"{\"role\":\"user\", \"w\" : 4, \"op\":\"a\\u0062\", "
-		"\"n\":1e999, "
+		"\"k\":1e999, \"n\":6, "
 		"\"bg\":true,\"more\":3, \"id\":\"01JCQ5Z8G0ABCDEFGHJKMNPQRT\","
 		"\"t\\u0065xt\":\"\\u00e9 \\/\", \"type\":\"m\\u0065ssage\", "
 		"\"at\":\"2026-11-15T11:00:00+01:00\", "
@@ -150,12 +150,13 @@ static void members_in_another_order_are_put_in_order(void **state)
 	assert_int_equal(e.last, 7);
 	assert_int_equal(e.type, EVENT_OTHER + 2);
 	assert_int_equal(e.marker, 4);
+	assert_int_equal(e.said, 6);
 	assert_int_equal(e.more, 3);
 	assert_int_equal(e.background, 1);
 	assert_int_equal(e.ts_ms, TEST_TIME);
 	assert_int_equal(e.at_ms, TEST_TIME);
 	expect_str(e.op, "ab");
-	expect_str(e.body, "\"role\":\"user\",\"n\":1e999,"
+	expect_str(e.body, "\"role\":\"user\",\"k\":1e999,"
 			   "\"t\\u0065xt\":\"\\u00e9 \\/\"");
 }
 

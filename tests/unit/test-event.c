@@ -37,12 +37,13 @@ static void common_fields_are_left_out_when_they_say_nothing(void **state)
 	struct weft_str line;
 
 	e.marker = 3;
+	e.said = 5;
 	e.more = 2;
 	e.op = STR("op-1");
 	e.at_ms = TEST_TIME - 1;
 	e.background = 1;
 	line = seal(lab, &e);
-	expect_in(line, "\"w\":3,\"more\":2,\"op\":\"op-1\",\"at\":"
+	expect_in(line, "\"w\":3,\"n\":5,\"more\":2,\"op\":\"op-1\",\"at\":"
 			"\"2026-11-15T09:59:59."
 			"999Z\",\"bg\":true,\"role\"");
 }
@@ -57,10 +58,10 @@ static void what_is_sealed_is_read_back(void **state)
 				    "\"",
 				    "\xc3\xa9\xe2\x80\xa8",
 				    "tab\tand\x01" };
-	const char *const bodies[] = { BODY, "", "\"n\":[1,{}]",
+	const char *const bodies[] = { BODY, "", "\"k\":[1,{}]",
 				       "\"t\":\"\\\",\\\"crc\\\":\\\"\"" };
 
-	for (unsigned bits = 0; bits < 16; bits++) {
+	for (unsigned bits = 0; bits < 32; bits++) {
 		for (size_t i = 0; i < ARRAY_LEN(ops) * ARRAY_LEN(bodies);
 		     i++) {
 			struct store_event e = simple_event(lab), back;
@@ -71,6 +72,7 @@ static void what_is_sealed_is_read_back(void **state)
 			e.at_ms = bits & 2 ? -1 : 0;
 			e.background = bits >> 2 & 1;
 			e.marker = bits & 8 ? 1234567 : 0;
+			e.said = bits & 16 ? 7654321 : 0;
 			back = read_line(lab, seal(lab, &e));
 			assert_int_equal(back.state, STATE_OK);
 			assert_int_equal(back.last, e.seq);
@@ -94,6 +96,7 @@ static void the_longest_head_fits(void **state)
 	e.seq = ID_SEQ_MAX;
 	e.ts_ms = INT64_MAX;
 	e.marker = ID_SEQ_MAX;
+	e.said = ID_SEQ_MAX;
 	e.more = UINT32_MAX;
 	e.op = (struct weft_str){ op, sizeof(op) };
 	e.at_ms = INT64_MIN;

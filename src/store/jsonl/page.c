@@ -3,8 +3,8 @@
  *
  * DESIGN: numbers rise through the file, so the place of a number is found by
  * halving: look at any place, go to the next line start, read its number.  No
- * index is kept.  Reading backwards takes pieces from the end and reads each
- * piece forwards.  A file whose numbers do not rise is read whole (index.h).
+ * index is kept.  Reading backwards takes pieces from the end, looks back in each
+ * for as many lines as are wanted, and reads those forwards.  A file whose numbers do not rise is read whole (index.h).
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -13,6 +13,7 @@
 #include "store/jsonl/jsonl.h"
 #include "store/jsonl/lines.h"
 
+#define PIECE_FIRST KIB(16)
 #define PIECE_BYTES KIB(64)
 #define PAGE_BYTES  MIB(16)
 #define PROBE_BYTES KIB(4)
@@ -322,18 +323,41 @@ static int read_forwards(struct reading *g)
 /* ---- backwards ---- */
 
 /*
- * The piece of whole lines that ends at `end`: *ret_at is where it begins,
- * *ret_before the number of the line before it.
+ * Where the last `lines` lines of a piece begin that show their numbers; 0 if
+ * there are not so many.
+ */
+static size_t start_of_last(struct weft_str piece, size_t lines)
+{
+	size_t end = piece.len;
+
+	while (lines > 0 && end > 0) {
+		const char *nl = memrchr(piece.ptr, '\n', end - 1);
+
+		if (!nl)
+			return 0;
+		end = (size_t)(nl - piece.ptr);
+		if (event_peek_seq(str_skip(piece, end + 1)) == 0)
+			continue;
+		if (--lines == 0)
+			return end + 1;
+	}
+	return 0;
+}
+
+/*
+ * The last lines before `end`, as many as `want` bytes of the file hold, or a
+ * longer one, but at most `lines`: *ret_at is where they begin, g->before the
+ * number of the line before them.
  */
 static int read_piece_before(struct reading *g, uint64_t first, uint64_t end,
-			     struct weft_str *ret, uint64_t *ret_at)
+			     size_t want, size_t lines, struct weft_str *ret,
+			     uint64_t *ret_at)
 {
-	size_t want = PIECE_BYTES;
-
 	for (;;) {
 		uint64_t from = end - u64_min(want, end - first);
-		size_t n = (size_t)(end - from), skip = 0;
+		size_t n = (size_t)(end - from), skip;
 		char *bytes = arena_alloc(g->arena, n);
+		struct weft_str piece = { bytes, n };
 		ssize_t got;
 
 		if (!bytes)
@@ -346,7 +370,8 @@ static int read_piece_before(struct reading *g, uint64_t first, uint64_t end,
 			return fail(g->err, WEFT_BUSY,
 				    "a session's file was cut while it was "
 				    "read: try again");
-		if (from > first) {
+		skip = start_of_last(piece, lines);
+		if (skip == 0 && from > first) {
 			/* Start at a line whose number can be seen. */
 			char *hit = memmem(bytes, n, line_start,
 					   sizeof(line_start) - 1);
@@ -354,12 +379,11 @@ static int read_piece_before(struct reading *g, uint64_t first, uint64_t end,
 			skip = hit ? (size_t)(hit - bytes) + 1 : n;
 		}
 		if (skip < n) {
-			uint64_t seq = event_peek_seq(
-				(struct weft_str){ bytes + skip, n - skip });
-
-			g->before = from == first ? g->src->fork_seq : seq - 1;
+			*ret = str_skip(piece, skip);
+			g->before = from + skip == first ?
+					    g->src->fork_seq :
+					    event_peek_seq(*ret) - 1;
 			g->more = 0;
-			*ret = (struct weft_str){ bytes + skip, n - skip };
 			*ret_at = from + skip;
 			return WEFT_OK;
 		}
@@ -398,17 +422,71 @@ static int find_end(struct reading *g, uint64_t *ret)
 {
 	struct weft_str piece = { 0 };
 	uint64_t before;
+	size_t pos = 0;
 	int r;
 
 	*ret = g->src->end;
 	if (g->range->last >= ID_SEQ_MAX)
 		return WEFT_OK;
-	/* A little too far is as good: what is not wanted is left out. */
 	r = find_place(g, g->range->last + 1, ret, &before);
 	if (r == WEFT_OK && *ret < g->src->end)
 		r = read_piece(g, *ret, PIECE_BYTES, &piece);
-	*ret += piece.len;
+	/* A little too far is as good: what is not wanted is left out. */
+	while (pos < piece.len &&
+	       event_peek_seq(str_skip(piece, pos)) <= g->range->last) {
+		char *nl = memchr(piece.ptr + pos, '\n', piece.len - pos);
+
+		pos = nl ? (size_t)(nl - piece.ptr) + 1 : piece.len;
+	}
+	*ret += pos;
 	return r;
+}
+
+/* A group at the end of a file that is not whole is not there at all. */
+static void drop_torn_group(struct reading *g)
+{
+	struct event_page *p = g->page;
+	size_t kept = 0;
+
+	if (g->torn_from == 0)
+		return;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->v[i].seq < g->torn_from)
+			p->v[kept++] = p->v[i];
+	}
+	p->n = kept;
+}
+
+/*
+ * Take the lines before `end`.  If the file ends with a group that is not
+ * whole and begins before them, more are needed to know where.
+ */
+static int take_before(struct reading *g, uint64_t first, uint64_t end,
+		       uint64_t *ret_at, uint64_t *ret_lowest)
+{
+	size_t want = g->lines ? piece_size(g) : PIECE_FIRST;
+	size_t lines = g->max - g->page->n, n = g->page->n, bytes = g->bytes;
+
+	for (;;) {
+		struct weft_str piece = { 0 };
+		int r = read_piece_before(g, first, end, want, lines, &piece,
+					  ret_at);
+
+		if (r < 0)
+			return r;
+		*ret_lowest = g->before;
+		r = take_piece(g, piece, *ret_at, false);
+		if (r < 0 || g->out_of_order || *ret_at == first ||
+		    g->torn_from == 0 || g->torn_from > *ret_lowest + 1) {
+			drop_torn_group(g);
+			return r;
+		}
+		g->page->n = n;
+		g->bytes = bytes;
+		g->torn_from = 0;
+		want = 2 * u64_max(want, piece.len);
+		lines = SIZE_MAX;
+	}
 }
 
 static int read_backwards(struct reading *g)
@@ -421,14 +499,9 @@ static int read_backwards(struct reading *g)
 	g->page->done = 1;
 	while (r == WEFT_OK && end > first) {
 		size_t n = g->page->n;
-		struct weft_str piece = { 0 };
-		uint64_t at = first, lowest;
+		uint64_t at = first, lowest = 0;
 
-		r = read_piece_before(g, first, end, &piece, &at);
-		if (r < 0)
-			break;
-		lowest = g->before;
-		r = take_piece(g, piece, at, false);
+		r = take_before(g, first, end, &at, &lowest);
 		if (r < 0 || g->out_of_order)
 			break;
 		reverse(g->page->v + n, g->page->n - n);
@@ -480,21 +553,6 @@ static int read_out_of_order(struct reading *g)
 		reverse(g->page->v, g->page->n);
 	cut_page(g);
 	return r;
-}
-
-/* A group at the end of a file that is not whole is not there at all. */
-static void drop_torn_group(struct reading *g)
-{
-	struct event_page *p = g->page;
-	size_t kept = 0;
-
-	if (g->torn_from == 0)
-		return;
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->v[i].seq < g->torn_from)
-			p->v[kept++] = p->v[i];
-	}
-	p->n = kept;
 }
 
 int page_read(const struct page_source *src, const struct event_range *r,

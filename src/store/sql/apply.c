@@ -218,7 +218,7 @@ static int check_numbers(struct batch *b)
 	return r;
 }
 
-#define EVENT_WIDTH 15
+#define EVENT_WIDTH 16
 
 static void event_row(const struct store_event *e, struct sql_value *v)
 {
@@ -231,6 +231,7 @@ static void event_row(const struct store_event *e, struct sql_value *v)
 	*v++ = sql_int(e->ts_ms);
 	*v++ = sql_int(e->at_ms);
 	*v++ = sql_u64(e->marker);
+	*v++ = sql_u64(e->said);
 	*v++ = sql_int(e->type);
 	*v++ = sql_int(e->state);
 	*v++ = sql_int(e->more);

@@ -7,7 +7,7 @@
 #include "store/sql/value.h"
 
 /* At least as many as a record has fields. */
-#define RECORD_COLUMNS_MAX 64
+#define RECORD_COLUMNS_MAX 76
 
 /* The names of the columns, quoted, in the order of record_fields. */
 void sql_add_columns(struct buf *b);

@@ -18,7 +18,8 @@
 static const char tables[] =
 	"CREATE TABLE events(session %B NOT NULL,seq %I NOT NULL,"
 	"last_seq %I NOT NULL,id %B NOT NULL,ts_ms %I NOT NULL,"
-	"at_ms %I NOT NULL,marker %I NOT NULL,type %I NOT NULL,"
+	"at_ms %I NOT NULL,marker %I NOT NULL,said %I NOT NULL,type %I NOT "
+	"NULL,"
 	"state %I NOT NULL,more %I NOT NULL,background %I NOT NULL,"
 	"op %T NOT NULL,body_at %I NOT NULL,body_len %I NOT NULL,"
 	"bytes %T NOT NULL)[[ STRICT| PARTITION BY HASH(session)]];"
@@ -69,8 +70,8 @@ void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect,
 /* ---- statements ---- */
 
 #define EVENT_COLUMNS                                                 \
-	"session,seq,last_seq,id,ts_ms,at_ms,marker,type,state,more," \
-	"background,op,body_at,body_len,bytes"
+	"session,seq,last_seq,id,ts_ms,at_ms,marker,said,type,state," \
+	"more,background,op,body_at,body_len,bytes"
 
 /*
  * Events that end at ?2 or behind it: those from the one on that holds ?2, if
@@ -116,7 +117,7 @@ static const struct {
 			   " WHERE session=@1 ORDER BY seq DESC LIMIT 1)#F" },
 	[Q_FIND_TAG] = { "i", "SELECT id FROM sessions WHERE tag=?1"
 			      " ORDER BY id" },
-	[Q_PUT_EVENTS] = { "biibiiiiiiitiit",
+	[Q_PUT_EVENTS] = { "biibiiiiiiiitiit",
 			   "INSERT INTO events(" EVENT_COLUMNS ") #V" },
 	/* Of two marks or names the order of arrival does not matter. */
 	[Q_PUT_NAMES] = { "tbii",
