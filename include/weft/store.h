@@ -140,6 +140,8 @@ struct session_rec {
 	struct weft_str lease_owner;
 	uint64_t lease_token;
 	int64_t lease_expires_at;
+	uint64_t bytes;        /* of its own lines, without their ends */
+	int64_t turn_began_at; /* 0: nobody says to be at work */
 	int64_t expires_at, created_at, updated_at, last_interaction_at;
 	int64_t deleted_at, purged_at;
 };

@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "model/event.h"
 #include "model/record.h"
+#include "model/turn.h"
 
 #define NANO UINT64_C(1000000000)
 
@@ -236,6 +237,10 @@ static void encode_times(struct call *c, const struct session_rec *rec)
 		encode_lease(b, &lease);
 	else
 		buf_add_lit(b, "null");
+	MEMBER(b, "running_since");
+	encode_time(b, turn_is_running(rec, engine_now_ms(c->engine)) ?
+			       rec->turn_began_at :
+			       0);
 	MEMBER(b, "created_at");
 	encode_time(b, rec->created_at);
 	MEMBER(b, "updated_at");

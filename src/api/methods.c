@@ -220,6 +220,21 @@ static const struct field fields_todos_set[] = {
 	FIELD_TOKEN,
 };
 
+static const struct field fields_turn[] = {
+	FIELD_SESSION,
+	{ .name = "state",
+	  .about = "what has become of the turn",
+	  .type = TYPE_CHOICE,
+	  .values = "begun|ended|failed",
+	  .required = 1 },
+	{ .name = "reason",
+	  .about = "failed: why, in one line",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	FIELD_OP,
+	FIELD_TOKEN,
+};
+
 static const struct field fields_usage_add[] = {
 	FIELD_SESSION,
 	{ .name = "usage",
@@ -764,6 +779,16 @@ const struct method methods[] = {
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_todos_set),
 	  .run = method_todos_set },
+	{ .name = "turn",
+	  .about = "Mark that somebody is at work in a session, or no longer. "
+		   "Meanwhile running_since says since when; neither reset "
+		   "policies nor retention touch it. A turn that began and "
+		   "has written nothing for a day counts as dead. To end what "
+		   "has not begun writes nothing.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_turn),
+	  .run = method_turn },
 	{ .name = "usage",
 	  .about = "Say what a session has spent, by itself and with all that "
 		   "worked for it.",

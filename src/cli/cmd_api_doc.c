@@ -65,6 +65,7 @@ static const char api_head[] =
 	"     "
 	"\"own\":T,\"total\":T,\"first_user\",\"last_user\",\"last_agent\",\n"
 	"     \"path\":text|null,\"expires_at\":time|null,\n"
+	"     \"running_since\":time|null,\n"
 	"     "
 	"\"lease\":{\"owner\",\"token\",\"expires_at\"}|null,\"created_at\",\n"
 	"     "

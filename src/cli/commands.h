@@ -41,6 +41,7 @@ extern const struct command cmd_tail;
 extern const struct command cmd_todo;
 extern const struct command cmd_tree;
 extern const struct command cmd_truncate;
+extern const struct command cmd_turn;
 extern const struct command cmd_undo;
 extern const struct command cmd_unpin;
 extern const struct command cmd_usage;

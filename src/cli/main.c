@@ -35,6 +35,7 @@ const struct command *const commands[] = {
 	&cmd_tree,
 	&cmd_compact,
 	&cmd_truncate,
+	&cmd_turn,
 	&cmd_clear,
 	&cmd_undo,
 	&cmd_redo,

@@ -148,6 +148,7 @@ static void rows_origin(struct cli *c, yyjson_val *s)
 	row_json(c, "metadata", yyjson_obj_get(s, "metadata"));
 	row_json(c, "tools", yyjson_obj_get(s, "tools"));
 	row_json(c, "lease", yyjson_obj_get(s, "lease"));
+	row_text(c, "running", val_str(s, "running_since"));
 	if (val_true(s, "pinned"))
 		row_text(c, "pinned", STR("yes"));
 }

@@ -126,6 +126,7 @@ struct request {
 	uint32_t ret_replayed; /* known op: nothing was written */
 	uint32_t ret_created;  /* CREATE, ROUTE: 0 if the key existed already */
 	uint32_t ret_changed;  /* how many events were written */
+	struct weft_id ret_promoted; /* ROUTE: it goes on from this one */
 	struct lease ret_lease; /* LEASE: what was given; token 0: nothing */
 
 	/* Owns the request from here on; engine_run leaves it NULL. */
@@ -193,6 +194,8 @@ struct route_end {
 	struct weft_id session; /* zero: there is none */
 	bool created;
 	bool over; /* it was found, and a new one follows it */
+	/* The one with an older name that it goes on from, or would. */
+	struct weft_id promoted;
 };
 
 /*

@@ -83,6 +83,14 @@ int request_check_name(struct weft_str name, const char *field,
 int route_check_hit(const struct route *r, const struct session_rec *rec,
 		    bool holds_person, struct arena *a, struct weft_error *err);
 
+/*
+ * Whether a session that has one of a route's older names is the conversation
+ * that is meant, from before routing knew it: the name is its key, something
+ * was said in it, and it was never routed itself.
+ */
+bool route_may_promote(const struct name_rec *name,
+		       const struct session_rec *rec);
+
 /* Whether a message that arrives now begins a new conversation. */
 bool route_is_over(const struct route *r, const struct session_rec *rec,
 		   int64_t now_ms);

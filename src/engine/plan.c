@@ -110,6 +110,7 @@ static void reset_answer(struct request *q)
 	q->ret_replayed = 0;
 	q->ret_created = 0;
 	q->ret_changed = 0;
+	q->ret_promoted = (struct weft_id){ { 0 } };
 	q->ret_lease = (struct lease){ 0 };
 }
 

@@ -274,6 +274,22 @@ int plan_same_lease(struct plan *p, const struct request *q,
 		    const struct store_event *e, bool *ret,
 		    struct weft_error *err);
 
+/* Let `rec`, of a session that is to be made, go on where `s` is now: behind
+ * its very last event, so that nothing that holds there is lost. */
+int plan_fork_head(struct plan *p, struct plan_session *s,
+		   struct session_rec *rec, struct weft_error *err);
+
+/*
+ * Make the session of q->create go on where `old` is, and give it the names of
+ * that and `more`, as far as there is room (plan_promote.c).
+ */
+int plan_promote(struct plan *p, struct request *q, struct plan_session *old,
+		 const struct plan_new_names *more, struct weft_error *err);
+
+/* Take names from a session; the plan has their next versions then. */
+int plan_drop_names(struct plan *p, struct plan_session *s,
+		    const struct name_rec *v, size_t n, struct weft_error *err);
+
 /*
  * Make the session of q->create in the place of `old`: it takes all names of
  * that, and what it was set to; `old` stays as its previous one.

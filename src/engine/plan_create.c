@@ -205,6 +205,9 @@ int plan_add_session(struct plan *p, struct request *q,
 		return arena_error(&p->arena, err);
 	rec.id = id;
 	rec.root = *root;
+	/* Of one that goes on from another: its numbers and its window. */
+	s->rec.fork_seq = rec.fork_seq;
+	s->rec.window_seq = rec.window_seq;
 	buf_reset(&p->body);
 	body_session(&p->body, &rec, names->key ? names->key->rec.ver + 1 : 0);
 	r = plan_add_body(p, s, EVENT_SESSION, q->op,
@@ -224,7 +227,7 @@ int plan_add_session(struct plan *p, struct request *q,
 	}
 	if (r < 0)
 		return r;
-	plan_answer(q, s, 1);
+	plan_answer(q, s, rec.fork_seq + 1);
 	q->ret_created = 1;
 	return WEFT_OK;
 }

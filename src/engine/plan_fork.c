@@ -79,6 +79,25 @@ static int find_parent(struct plan *p, struct plan_session *s,
 	}
 }
 
+int plan_fork_head(struct plan *p, struct plan_session *s,
+		   struct session_rec *rec, struct weft_error *err)
+{
+	struct fork_point point = {
+		.seq = s->rec.head_seq,
+		.marker = s->rec.window_seq,
+	};
+	int r = find_parent(p, s, &point, err);
+
+	if (r < 0)
+		return r;
+	rec->parent = point.parent->rec.id;
+	rec->forked_from = s->rec.id;
+	rec->fork_seq = point.seq;
+	rec->window_seq = point.marker;
+	rec->inherited_count = s->rec.inherited_count + s->rec.message_count;
+	return WEFT_OK;
+}
+
 /* What the fork begins with: what is known of `from` now, but for its names,
  * and what the request says instead. */
 static struct session_rec fork_record(const struct session_rec *from,

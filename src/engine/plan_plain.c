@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "engine/plan.h"
 #include "model/todo.h"
+#include "model/turn.h"
 
 static int add_plain(struct plan *p, struct plan_session *s, struct request *q,
 		     struct weft_error *err)
@@ -28,15 +29,17 @@ static int add_plain(struct plan *p, struct plan_session *s, struct request *q,
 	return r;
 }
 
-/* Whether the list of what is to do is this one already. */
-static int same_todos(struct plan *p, const struct plan_session *s,
-		      const struct request *q, bool *ret,
-		      struct weft_error *err)
+/* Whether the list of what is to do is this one already, or whether there is no
+ * turn that could end. */
+static int says_nothing_new(struct plan *p, const struct plan_session *s,
+			    const struct request *q, bool *ret,
+			    struct weft_error *err)
 {
 	const struct store_event *e = NULL;
 	int r;
 
-	*ret = false;
+	*ret = q->event_type == EVENT_TURN && !turn_body_begins(q->body) &&
+	       !s->rec.turn_began_at;
 	if (q->event_type != EVENT_TODOS)
 		return WEFT_OK;
 	if (!s->rec.todos_seq) {
@@ -69,6 +72,6 @@ int plan_plain(struct plan *p, struct request *q, struct weft_error *err)
 	if (r == WEFT_OK)
 		r = plan_check_room(s, 1, err);
 	if (r == WEFT_OK)
-		r = same_todos(p, s, q, &same, err);
+		r = says_nothing_new(p, s, q, &same, err);
 	return r < 0 || same ? r : add_plain(p, s, q, err);
 }

@@ -11,10 +11,8 @@
 #include "engine/plan.h"
 #include "model/body.h"
 
-/* Take its names from a session. */
-static int drop_names(struct plan *p, struct plan_session *s,
-		      const struct name_rec *v, size_t n,
-		      struct weft_error *err)
+int plan_drop_names(struct plan *p, struct plan_session *s,
+		    const struct name_rec *v, size_t n, struct weft_error *err)
 {
 	const struct weft_str no_op = { NULL, 0 };
 	int r = WEFT_OK;
@@ -86,7 +84,7 @@ int plan_begin_anew(struct plan *p, struct request *q, struct plan_session *old,
 	if (r == WEFT_OK)
 		r = plan_check_room(old, n, err);
 	if (r == WEFT_OK)
-		r = drop_names(p, old, v, n, err);
+		r = plan_drop_names(p, old, v, n, err);
 	if (r < 0)
 		return r;
 	q->create = heir_of(&old->rec, &asked);

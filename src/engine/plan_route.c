@@ -67,10 +67,35 @@ static int take_found(struct plan *p, struct request *q, struct plan_session *s,
 	return plan_begin_anew(p, q, s, err);
 }
 
+/* The conversation of this route under an older name; NULL if there is none. */
+static int find_older(struct plan *p, const struct request *q,
+		      struct plan_session **ret, struct weft_error *err)
+{
+	const struct name_list *l = &q->route->aliases;
+
+	*ret = NULL;
+	for (size_t i = 0; i < l->n; i++) {
+		struct plan_session *s;
+		struct plan_name *x;
+		int r;
+
+		if (!route_may_claim(q->route, l->v[i]))
+			continue;
+		r = find_holder(p, l->v[i], &x, &s, err);
+		if (r < 0)
+			return r;
+		if (s && route_may_promote(&x->rec, &s->rec)) {
+			*ret = s;
+			return WEFT_OK;
+		}
+	}
+	return WEFT_OK;
+}
+
 int plan_route(struct plan *p, struct request *q, struct weft_error *err)
 {
 	const struct weft_id no_root = { { 0 } };
-	struct plan_session *holder, *person = NULL;
+	struct plan_session *holder, *person = NULL, *older = NULL;
 	struct plan_new_names names = { 0 };
 	struct plan_name *x;
 	int r = find_holder(p, q->create.key, &names.key, &holder, err);
@@ -88,5 +113,10 @@ int plan_route(struct plan *p, struct request *q, struct weft_error *err)
 			       join_person(p, q, person, names.key, err);
 	}
 	r = free_aliases(p, q, &names, err);
-	return r < 0 ? r : plan_add_session(p, q, &no_root, &names, err);
+	if (r == WEFT_OK)
+		r = find_older(p, q, &older, err);
+	if (r < 0)
+		return r;
+	return older ? plan_promote(p, q, older, &names, err) :
+		       plan_add_session(p, q, &no_root, &names, err);
 }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "engine/internal.h"
 #include "model/lease.h"
+#include "model/turn.h"
 #include "route/lifecycle.h"
 
 /* ---- the configuration ---- */
@@ -154,12 +155,21 @@ int route_check_hit(const struct route *r, const struct session_rec *rec,
 		       fail_other(r, rec, &stored, a, err);
 }
 
+bool route_may_promote(const struct name_rec *name,
+		       const struct session_rec *rec)
+{
+	return name->kind == NAME_KEY && rec->kind == KIND_PRIMARY &&
+	       rec->scope.len == 0 && !rec->deleted_at &&
+	       (rec->message_count || rec->inherited_count || rec->window_seq);
+}
+
 bool route_is_over(const struct route *r, const struct session_rec *rec,
 		   int64_t now_ms)
 {
 	/* Nobody's turn is cut in two, and a caller's own key is the
 	 * caller's. */
-	if (lease_in_force(rec, now_ms) || r->own_key || rec->key.len == 0)
+	if (lease_in_force(rec, now_ms) || turn_is_running(rec, now_ms) ||
+	    r->own_key || rec->key.len == 0)
 		return false;
 	return lifecycle_is_expired(rec->expires_at, now_ms) ||
 	       lifecycle_is_stale(&r->reset, rec->last_interaction_at, now_ms,
@@ -190,6 +200,71 @@ static void say_over(struct route *r, const struct session_rec *rec,
 		  lifecycle_is_expired(rec->expires_at, now_ms) ?
 			  "it has expired" :
 			  "the reset policy says so");
+}
+
+/* ---- what came before it ---- */
+
+static void say_promoted(struct route *r, const struct weft_id *from, bool dry,
+			 struct arena *a)
+{
+	char id[WEFT_ID_CHARS + 1];
+
+	id_format(from, id);
+	route_say(r, a,
+		  "session %s has an older name of this conversation: the new "
+		  "one %s on from there and take%s its names",
+		  id, dry ? "would go" : "goes", dry ? "" : "s");
+}
+
+/* Somebody may still write to the session that this one goes on from. */
+static int say_diverged(struct engine *e, struct route *r,
+			const struct session_rec *rec, struct arena *a,
+			struct weft_error *err)
+{
+	char id[WEFT_ID_CHARS + 1];
+	struct session_rec old;
+	int s;
+
+	if (id_is_zero(&rec->forked_from))
+		return WEFT_OK;
+	s = engine_session(e, &rec->forked_from, a, &old, err);
+	if (s != WEFT_OK)
+		return s == WEFT_NOT_FOUND ? WEFT_OK : s;
+	if (old.content_seq <= rec->fork_seq)
+		return WEFT_OK;
+	id_format(&old.id, id);
+	route_say(r, a,
+		  "it goes on from session %s at %llu, to which somebody has "
+		  "written since: that is not seen here",
+		  id, (unsigned long long)rec->fork_seq);
+	return WEFT_OK;
+}
+
+/* The session that a new one would go on from (plan_route.c decides). */
+static int look_for_older(struct engine *e, const struct route *r,
+			  struct arena *a, struct weft_id *ret,
+			  struct weft_error *err)
+{
+	for (size_t i = 0; i < r->aliases.n; i++) {
+		struct session_rec rec;
+		struct name_rec name;
+		int s;
+
+		if (!route_may_claim(r, r->aliases.v[i]))
+			continue;
+		s = e->store->ops->get_names(e->store, &r->aliases.v[i], 1, a,
+					     &name, err);
+		if (s == WEFT_OK && !id_is_zero(&name.session))
+			s = engine_session(e, &name.session, a, &rec, err);
+		if (s < 0 && s != WEFT_NOT_FOUND)
+			return s;
+		if (s == WEFT_OK && !id_is_zero(&name.session) &&
+		    route_may_promote(&name, &rec)) {
+			*ret = rec.id;
+			return WEFT_OK;
+		}
+	}
+	return WEFT_OK;
 }
 
 /* ---- finding it ---- */
@@ -262,6 +337,9 @@ static int find_by_reading(struct engine *e, struct route *r, struct arena *a,
 	*ret_by_person = h.by_person;
 	ret->session = h.rec.id;
 	say_shared(r, &h.rec, a);
+	s = say_diverged(e, r, &h.rec, a, err);
+	if (s != WEFT_OK)
+		return s;
 	ret->over = route_is_over(r, &h.rec, engine_now_ms(e));
 	if (ret->over)
 		say_over(r, &h.rec, engine_now_ms(e), a);
@@ -347,9 +425,23 @@ static int run_request(struct engine *e, const struct route *r, struct arena *a,
 	if (s == WEFT_OK) {
 		ret->session = q->ret_session;
 		ret->created = q->ret_created != 0;
+		ret->promoted = q->ret_promoted;
 	}
 	request_free(q);
 	return s;
+}
+
+/* What would be made: there is no such session. */
+static int foresee(struct engine *e, struct route *r, struct arena *a,
+		   struct route_end *ret, struct weft_error *err)
+{
+	int s = look_for_older(e, r, a, &ret->promoted, err);
+
+	if (s != WEFT_OK)
+		return s;
+	if (!id_is_zero(&ret->promoted))
+		say_promoted(r, &ret->promoted, true, a);
+	return WEFT_OK;
 }
 
 int engine_route(struct engine *e, struct route *r, bool dry, struct arena *a,
@@ -362,11 +454,17 @@ int engine_route(struct engine *e, struct route *r, bool dry, struct arena *a,
 	s = request_check_name(r->key, "key", engine_limits(e), err);
 	if (s == WEFT_OK)
 		s = find_by_reading(e, r, a, ret, &by_person, err);
-	if (s != WEFT_OK || dry)
+	if (s != WEFT_OK)
 		return s;
+	if (dry)
+		return id_is_zero(&ret->session) ? foresee(e, r, a, ret, err) :
+						   WEFT_OK;
 	/* The key of this channel becomes one of the person's names. */
 	if (!id_is_zero(&ret->session) && !ret->over &&
 	    (!by_person || e->read_only))
 		return WEFT_OK;
-	return run_request(e, r, a, ret, err);
+	s = run_request(e, r, a, ret, err);
+	if (s == WEFT_OK && !id_is_zero(&ret->promoted))
+		say_promoted(r, &ret->promoted, false, a);
+	return s;
 }

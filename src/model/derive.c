@@ -16,6 +16,7 @@
 #include "model/object.h"
 #include "model/record.h"
 #include "model/setting.h"
+#include "model/turn.h"
 #include "model/usage.h"
 
 #define LAST_CHARS 160 /* of the previews that change */
@@ -544,6 +545,7 @@ static int apply(const struct derivation *d, const struct message_facts *facts,
 {
 	struct message_facts read;
 	struct lease lease;
+	struct turn turn;
 	int r;
 
 	switch (d->e->type) {
@@ -578,6 +580,10 @@ static int apply(const struct derivation *d, const struct message_facts *facts,
 		r = lease_read(d->e->body, d->arena, &lease, err);
 		lease_apply(&lease, d->rec);
 		return r;
+	case EVENT_TURN:
+		r = turn_read(d->e->body, d->arena, &turn, err);
+		turn_apply(&turn, d->e->ts_ms, d->rec);
+		return r;
 	case EVENT_MARKER:
 		return apply_marker(d, err);
 	case EVENT_PURGE:
@@ -604,6 +610,7 @@ int derive_event(struct session_rec *rec, const struct store_event *e,
 	    e->type == EVENT_GONE)
 		return WEFT_OK;
 	rec->updated_at = e->ts_ms;
+	rec->bytes += e->bytes.len;
 	r = apply(&d, facts, is_first, &problem);
 	/* A body that cannot be read says nothing. */
 	if (r != WEFT_OK && r != WEFT_CORRUPT) {

@@ -68,6 +68,8 @@ const struct record_field record_fields[] = {
 	FIELD("lease_owner", STR, lease_owner),
 	FIELD("lease_token", U64, lease_token),
 	FIELD("lease_expires_at", TIME, lease_expires_at),
+	FIELD("bytes", U64, bytes),
+	FIELD("turn_began_at", TIME, turn_began_at),
 	FIELD("expires_at", TIME, expires_at),
 	FIELD("created_at", TIME, created_at),
 	FIELD("updated_at", TIME, updated_at),

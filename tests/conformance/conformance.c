@@ -15,15 +15,15 @@
 #include "conformance/conformance.h"
 
 static const struct suite *const suites[] = {
-	&event_suite,          &write_suite,         &name_suite,
-	&list_suite,           &blob_suite,          &wait_suite,
-	&task_suite,           &handle_suite,        &thread_suite,
-	&public_open_suite,    &public_append_suite, &public_input_suite,
-	&public_limit_suite,   &public_submit_suite, &public_read_suite,
-	&public_hostile_suite, &public_usage_suite,  &public_route_suite,
-	&public_lease_suite,   &fence_suite,         &public_todo_suite,
-	&public_memory_suite,  &public_fork_suite,   &public_marker_suite,
-	&public_reset_suite,
+	&event_suite,          &write_suite,          &name_suite,
+	&list_suite,           &blob_suite,           &wait_suite,
+	&task_suite,           &handle_suite,         &thread_suite,
+	&public_open_suite,    &public_append_suite,  &public_input_suite,
+	&public_limit_suite,   &public_submit_suite,  &public_read_suite,
+	&public_hostile_suite, &public_usage_suite,   &public_route_suite,
+	&public_lease_suite,   &fence_suite,          &public_todo_suite,
+	&public_turn_suite,    &public_promote_suite, &public_memory_suite,
+	&public_fork_suite,    &public_marker_suite,  &public_reset_suite,
 };
 
 int main(int argc, char **argv)

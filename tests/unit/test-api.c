@@ -233,6 +233,7 @@ static void shows_every_member(void **state)
 		"pinned",
 		"expires_at",
 		"lease",
+		"running_since",
 		"path",
 		"created_at",
 		"updated_at",
