@@ -206,5 +206,6 @@ const struct command cmd_memory = {
 	OPTS(opts),
 	ARGS(args),
 	.store = STORE_USE_CREATE,
+	.writes = "add|forget",
 	.run = run,
 };

@@ -105,5 +105,6 @@ const struct command cmd_todo = {
 	OPTS(opts),
 	ARGS(args),
 	.store = STORE_USE_WRITE,
+	.writes = "set",
 	.run = run,
 };

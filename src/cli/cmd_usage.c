@@ -147,5 +147,6 @@ const struct command cmd_usage = {
 	OPTS(opts),
 	ARGS(args),
 	.store = STORE_USE_WRITE,
+	.writes = "add",
 	.run = run,
 };

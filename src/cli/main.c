@@ -158,7 +158,7 @@ static int run_command(struct cli *c)
 	int r = opt_check_args(&c->line, c->err);
 
 	if (r == WEFT_OK)
-		r = cli_open_as(c, c->line.command->store);
+		r = cli_open_as(c, opt_store_use(&c->line));
 	if (r == WEFT_OK)
 		r = c->line.command->run(c);
 	/* What was acknowledged is safe whatever this says. */

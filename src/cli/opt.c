@@ -75,6 +75,15 @@ static bool is_value(const char *values, const char *s)
 	return false;
 }
 
+enum store_use opt_store_use(const struct parsed *p)
+{
+	const struct command *c = p->command;
+
+	if (c->writes && (p->n_args == 0 || !is_value(c->writes, p->args[0])))
+		return STORE_USE_READ;
+	return c->store;
+}
+
 static int fail_command(struct reader *r, const char *name)
 {
 	const char *words[64];

@@ -54,7 +54,9 @@ struct command {
 	size_t n_opts;
 	const struct arg *args;
 	size_t n_args;
-	uint8_t store; /* enum store_use */
+	uint8_t store;      /* enum store_use */
+	const char *writes; /* "add|set": it only reads unless one of these
+			       comes first; NULL: it does what `store` says */
 	uint8_t hidden;
 	/* WEFT_OK or a code, with its message in c->err. */
 	int (*run)(struct cli *c);
@@ -109,5 +111,7 @@ struct weft_str opt_usage(const struct command *c, struct arena *a);
 
 /* Step through the words of "one|two": false at the end. */
 bool opt_next_value(const char **values, struct weft_str *ret);
+/* What a command line wants of a store. */
+enum store_use opt_store_use(const struct parsed *p);
 
 #endif

@@ -48,7 +48,27 @@ if [ "$(id -u)" -eq 0 ]; then
 	as 12345 --store "jsonl:$dir/closed/new" new >"$dir/out" 2>"$dir/err" || status=$?
 	same 7 "$status"
 	like 'weft: *ermission denied*' "$(cat "$dir/err")"
+	# One's own that was made read-only: what only reads works.
+	mkdir "$dir/own"
+	chown 12345 "$dir/own"
+	own=jsonl:$dir/own/store
+	as 12345 --store "$own" new --key k >/dev/null
+	as 12345 --store "$own" todo set k '[{"content":"x","status":"pending"}]' >/dev/null
+	as 12345 --store "$own" memory add --session k 'likes tea' >/dev/null
+	chmod -R a-w "$dir/own"
+	for words in 'show k' 'list' 'history k' 'usage k' 'todo list k' \
+		'memory list --session k' 'memory search tea --session k'; do
+		# shellcheck disable=SC2086
+		as 12345 --store "$own" $words >/dev/null || fail "$words"
+	done
+	status=0
+	as 12345 --store "$own" memory add x >"$dir/out" 2>"$dir/err" || status=$?
+	same 7 "$status"
+	chmod -R u+w "$dir/own"
 fi
+# Whoever only looks makes no store.
+refused 3 not_found '*weft new*' memory list --store "jsonl:$dir/none"
+[ ! -e "$dir/none" ] || fail 'a store was made'
 refused 7 read_only '*reading only*' append k x --store "$WEFT_STORE?read_only=1"
 same '["hello"]' "$(weft --store "$WEFT_STORE?read_only=1" history k |
 	jsonl '[m["parts"][0]["text"] for m in d]')"

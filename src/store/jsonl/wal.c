@@ -336,6 +336,7 @@ int wal_create(struct fs *fs, const char *dir, const struct weft_id *store,
 int wal_open(struct wal *w, struct fs *fs, const char *dir, bool read_only,
 	     struct weft_error *err)
 {
+	struct weft_error e = { 0 };
 	int r;
 
 	*w = (struct wal){ .fs = fs, .read_only = read_only };
@@ -347,9 +348,15 @@ int wal_open(struct wal *w, struct fs *fs, const char *dir, bool read_only,
 		(void)open_file(w, "lock", FILE_READ, &w->lock_file, NULL);
 		return WEFT_OK;
 	}
-	r = open_file(w, "lock", FILE_WRITE | FILE_CREATE, &w->lock_file, err);
-	if (r < 0)
-		wal_close(w);
+	r = open_file(w, "lock", FILE_WRITE | FILE_CREATE, &w->lock_file, &e);
+	if (r == WEFT_OK)
+		return WEFT_OK;
+	wal_close(w);
+	/* Who may not write it may still read it. */
+	if (e.os_error == EACCES || e.os_error == EPERM)
+		r = e.code = WEFT_READ_ONLY;
+	if (err)
+		*err = e;
 	return r;
 }
 
