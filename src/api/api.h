@@ -171,6 +171,7 @@ int method_tree(struct call *c);
 int method_compact(struct call *c);
 int method_truncate(struct call *c);
 int method_clear(struct call *c);
+int method_set_summary(struct call *c);
 int method_set_history(struct call *c);
 int method_undo(struct call *c);
 int method_redo(struct call *c);

@@ -1,6 +1,6 @@
 /* door.c - weft_call: JSON in, JSON out, one table of methods behind it. */
+#include "api/answer.h"
 #include "api/api.h"
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/near.h"
@@ -98,7 +98,6 @@ int weft_call(struct weft_store *store, const char *request, size_t request_len,
 		.handle = store,
 		.err = err ? err : &unheard,
 	};
-	struct weft_answer *answer;
 	int r;
 
 	if (!store || !request || !ret)
@@ -118,18 +117,26 @@ int weft_call(struct weft_store *store, const char *request, size_t request_len,
 		r = call_parsed(&c, (struct weft_str){ request, request_len });
 	if (r != WEFT_OK)
 		return r;
-	answer = mem_alloc(sizeof(*answer));
+	return answer_take(&c.out, ret, err);
+}
+
+int answer_take(struct buf *text, struct weft_answer **ret,
+		struct weft_error *err)
+{
+	struct weft_answer *answer = mem_alloc(sizeof(*answer));
+	int r;
+
 	if (!answer)
 		return fail_no_memory(err);
 	/* End the text while it can still fail. */
-	(void)buf_cstr(&c.out);
-	r = buf_error(&c.out, err);
+	(void)buf_cstr(text);
+	r = buf_error(text, err);
 	if (r != WEFT_OK) {
 		mem_free(answer);
 		return r;
 	}
-	answer->text = c.out;
-	buf_init(&c.out, 0);
+	answer->text = *text;
+	buf_init(text, 0);
 	*ret = answer;
 	return WEFT_OK;
 }

@@ -160,21 +160,58 @@ static int window_run(struct call *c, struct request *q, int r)
 	return r;
 }
 
+/* Where the window is to begin: one of three, or nowhere before the end. */
+static int compact_place(struct call *c, const struct session_rec *rec,
+			 struct marker_ask *ask)
+{
+	bool after = call_has(c, "after");
+	int r;
+
+	if (call_has(c, "keep"))
+		return WEFT_OK;
+	if (!after && !call_has(c, "before")) {
+		ask->keep = 0;
+		return WEFT_OK;
+	}
+	r = call_ref(c, rec, call_val(c, after ? "after" : "before"),
+		     &ask->before);
+	ask->before += after && r == WEFT_OK;
+	return r;
+}
+
 int method_compact(struct call *c)
 {
-	bool keep = call_has(c, "keep"), before = call_has(c, "before");
+	int places = call_has(c, "keep") + call_has(c, "before") +
+		     call_has(c, "after");
 	struct session_rec rec;
 	struct request *q;
 	int r;
 
-	if (keep == before)
+	if (places > 1)
 		return fail(c->err, WEFT_INVALID,
-			    "compact: give either \"keep\" or \"before\"");
+			    "compact: give one of \"keep\", \"before\" and "
+			    "\"after\"");
+	if (places == 0 && !call_has(c, "summary"))
+		return fail(c->err, WEFT_INVALID,
+			    "compact: give \"keep\", \"before\" or \"after\", "
+			    "or a \"summary\" of everything");
 	r = window_request(c, MARKER_COMPACT, &rec, &q);
 	if (r != WEFT_OK)
 		return r;
-	if (before)
-		r = call_ref(c, &rec, call_val(c, "before"), &q->marker.before);
+	r = compact_place(c, &rec, &q->marker);
+	return window_run(c, q, r);
+}
+
+int method_set_summary(struct call *c)
+{
+	struct session_rec rec;
+	struct request *q;
+	int r = window_request(c, MARKER_COMPACT, &rec, &q);
+
+	if (r != WEFT_OK)
+		return r;
+	q->marker.keep = WINDOW_NO_KEEP;
+	q->marker.before = WINDOW_AS_IT_IS;
 	return window_run(c, q, r);
 }
 

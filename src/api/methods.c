@@ -342,10 +342,15 @@ static const struct field fields_tree[] = {
 static const struct field fields_compact[] = {
 	FIELD_SESSION,
 	{ .name = "keep",
-	  .about = "keep so many messages from the end",
+	  .about = "keep so many messages from the end; with a summary, "
+		   "default 0",
 	  .type = TYPE_INTEGER },
 	{ .name = "before",
 	  .about = "the first message to keep, instead of keep",
+	  .type = TYPE_REF },
+	{ .name = "after",
+	  .about = "the last message not to keep, instead of keep: what is "
+		   "said while a summary is made stays",
 	  .type = TYPE_REF },
 	{ .name = "turn",
 	  .about = "keep more, so that the window begins with a turn",
@@ -379,6 +384,18 @@ static const struct field fields_truncate[] = {
 
 static const struct field fields_window[] = {
 	FIELD_SESSION,
+	FIELD_OP,
+	FIELD_EXPECT,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_set_summary[] = {
+	FIELD_SESSION,
+	{ .name = "summary",
+	  .about = "of what came before the window; empty: none",
+	  .type = TYPE_TEXT,
+	  .required = 1,
+	  FIELD_LIMIT(message_bytes) },
 	FIELD_OP,
 	FIELD_EXPECT,
 	FIELD_TOKEN,
@@ -705,6 +722,12 @@ const struct method methods[] = {
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_window),
 	  .run = method_clear },
+	{ .name = "set_summary",
+	  .about = "Change the summary alone; the window stays as it is.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_set_summary),
+	  .run = method_set_summary },
 	{ .name = "set_history",
 	  .about = "Let the window be these messages, all or none.",
 	  .answer = ANSWER_MARKER,

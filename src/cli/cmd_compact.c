@@ -2,18 +2,34 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 
-enum { OPT_KEEP, OPT_BEFORE, OPT_TURN, OPT_SUMMARY, OPT_OP, OPT_EXPECT };
+enum {
+	OPT_KEEP,
+	OPT_BEFORE,
+	OPT_AFTER,
+	OPT_TURN,
+	OPT_SUMMARY,
+	OPT_OP,
+	OPT_EXPECT,
+	OPT_TOKEN
+};
 
 static const struct opt opts[] = {
 	[OPT_KEEP] = { .name = "keep",
 		       .takes = "N",
 		       .kind = OPT_NUMBER,
-		       .about = "keep the last N messages" },
+		       .about = "keep the last N messages; with a summary, "
+				"default 0" },
 	[OPT_BEFORE] = { .name = "before",
 			 .takes = "MESSAGE",
 			 .kind = OPT_TEXT,
 			 .about = "the first message to keep, by its number "
 				  "or id; instead of --keep" },
+	[OPT_AFTER] = { .name = "after",
+			.takes = "MESSAGE",
+			.kind = OPT_TEXT,
+			.about = "the last message not to keep, instead of "
+				 "--keep: what is said while a summary is "
+				 "made stays" },
 	[OPT_TURN] = { .name = "turn",
 		       .about = "keep more, so that the window begins with a "
 				"turn" },
@@ -32,6 +48,7 @@ static const struct opt opts[] = {
 			 .kind = OPT_NUMBER,
 			 .about = "refuse if the session's content_seq is "
 				  "another" },
+	[OPT_TOKEN] = OPTION_TOKEN,
 };
 
 static const struct arg args[] = {
@@ -46,10 +63,12 @@ static int run(struct cli *c)
 	req_session(&q, 0);
 	req_number(&q, "keep", OPT_KEEP);
 	req_message(&q, "before", OPT_BEFORE);
+	req_message(&q, "after", OPT_AFTER);
 	req_switch(&q, "turn", OPT_TURN);
 	req_opt(&q, "summary", OPT_SUMMARY);
 	req_opt(&q, "op", OPT_OP);
 	req_number(&q, "expect", OPT_EXPECT);
+	req_number(&q, "token", OPT_TOKEN);
 	return cli_answer(c, &q, text_marker);
 }
 

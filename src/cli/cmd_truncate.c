@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 
-enum { OPT_KEEP, OPT_TURN };
+enum { OPT_KEEP, OPT_TURN, OPT_TOKEN };
 
 static const struct opt opts[] = {
 	[OPT_KEEP] = { .name = "keep",
@@ -12,6 +12,7 @@ static const struct opt opts[] = {
 	[OPT_TURN] = { .name = "turn",
 		       .about = "keep more, so that the window begins with a "
 				"turn" },
+	[OPT_TOKEN] = OPTION_TOKEN,
 };
 
 static const struct arg args[] = {
@@ -26,6 +27,7 @@ static int run(struct cli *c)
 	req_session(&q, 0);
 	req_number(&q, "keep", OPT_KEEP);
 	req_switch(&q, "turn", OPT_TURN);
+	req_number(&q, "token", OPT_TOKEN);
 	return cli_answer(c, &q, text_marker);
 }
 

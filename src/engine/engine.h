@@ -55,14 +55,15 @@ struct marker_ask {
 	uint32_t how; /* enum marker_how */
 	/* COMPACT, TRUNCATE: where it is to begin, one of the two. */
 	uint64_t keep;    /* messages from the end; WINDOW_NO_KEEP: `before` */
-	uint64_t before;  /* the first message that is kept */
+	uint64_t before;  /* the first message that is kept, or AS_IT_IS */
 	uint32_t at_turn; /* or further up, where a turn begins */
 	uint32_t has_summary; /* 0: the summary in force is carried on */
 	struct weft_str summary;
 	uint64_t tokens_saved;
 	uint32_t redo; /* UNDO: only if what is in force is an undo */
 };
-#define WINDOW_NO_KEEP UINT64_MAX
+#define WINDOW_NO_KEEP  UINT64_MAX
+#define WINDOW_AS_IT_IS 0
 
 /*
  * One thing to be written.  Memory: everything in it lives in `arena`, which

@@ -72,6 +72,10 @@ static int find_first(struct plan *p, struct plan_session *s,
 	struct seen_found found;
 	int r;
 
+	if (ask->keep == WINDOW_NO_KEEP && ask->before == WINDOW_AS_IT_IS) {
+		*ret = window_first;
+		return WEFT_OK;
+	}
 	if (ask->keep == WINDOW_NO_KEEP) {
 		*ret = ask->before;
 		if (!ask->at_turn)

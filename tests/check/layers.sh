@@ -14,6 +14,7 @@ BEGIN {
 	below["engine"] = "base model route store"
 	below["agent"] = below["interop"] = "base model route store engine"
 	below["api"] = "base model route store engine agent interop"
+	below["compat"] = "base model store engine interop api"
 	# Programs go through the public header, and by it through the one door;
 	# route/ reads the configuration, which says where the store is.
 	below["cli"] = below["server"] = below["mcp"] = "base route"
@@ -23,6 +24,7 @@ BEGIN {
 	public["route"] = "types"
 	public["engine"] = public["agent"] = \
 		public["interop"] = public["api"] = "types store weft"
+	public["compat"] = "types store weft compat"
 	public["cli"] = public["server"] = public["mcp"] = "types weft"
 	public["include"] = "types store weft"
 
