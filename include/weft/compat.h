@@ -118,6 +118,63 @@ WEFT_API int weft_pico_truncate_history(struct weft_store *store,
 WEFT_API int weft_pico_save(struct weft_store *store, const char *key,
 			    size_t key_len, struct weft_error *err);
 
+/* ---- claw0: SessionStore ----
+ *
+ * A key is the key or an alias of a session, exactly.  Histories are messages
+ * of Anthropic's, repaired: a result stands behind its call, a call without a
+ * result is answered, neighbours are joined (docs/RENDERING.md).
+ */
+
+/*
+ * Begin a session under this key: "new", or "reset" if there is one.  The old
+ * one is not forgotten: it is the new one's previous one, and can be found.
+ * The answer is the session.
+ */
+WEFT_API int weft_claw_create_session(struct weft_store *store, const char *key,
+				      size_t key_len, struct weft_answer **ret,
+				      struct weft_error *err);
+
+/*
+ * The session with this key, made if there is none, and what a model is to be
+ * given of it: {"metadata":session,"system":text or null,"history":[...]}:
+ * "new" and "history", view window, as anthropic.
+ */
+WEFT_API int weft_claw_load_session(struct weft_store *store, const char *key,
+				    size_t key_len, struct weft_answer **ret,
+				    struct weft_error *err);
+
+/*
+ * Append a whole turn, making the session if need be: the user's text, and all
+ * blocks of the model's answers (a JSON array of Anthropic's).  "append", all
+ * or none.  Thinking is kept, and every other block too.  Better still: append
+ * the user's message before the model is asked, so that no crash loses it.
+ */
+WEFT_API int weft_claw_save_turn(struct weft_store *store, const char *key,
+				 size_t key_len, const char *user,
+				 size_t user_len, const char *blocks,
+				 size_t blocks_len, struct weft_error *err);
+
+/*
+ * Append one line of a transcript: {"type":"user|assistant|tool_use|
+ * tool_result",...}: "append".  One that begins a session writes nothing.
+ * NOT_FOUND for a key without a session, where the original did nothing in
+ * silence; INVALID for a type that it would have written and ignored.
+ */
+WEFT_API int weft_claw_append_transcript(struct weft_store *store,
+					 const char *key, size_t key_len,
+					 const char *entry, size_t entry_len,
+					 struct weft_error *err);
+
+/*
+ * What a model is to be given, as an array of messages: "history", view
+ * window, as anthropic.  A key without a session has an empty one, and is not
+ * made.  The summary, if there is one, is in weft_claw_load_session's "system".
+ */
+WEFT_API int weft_claw_rebuild_history(struct weft_store *store,
+				       const char *key, size_t key_len,
+				       struct weft_answer **ret,
+				       struct weft_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -489,6 +489,18 @@ bool json_next_element(struct weft_str text, size_t *pos, struct weft_str *raw)
 	return find_item(text, &i, '[') && take_value(text, i, pos, raw);
 }
 
+struct weft_str json_member(struct weft_str text, const char *name)
+{
+	struct weft_str key, raw, wanted = str_of(name);
+	size_t pos = 0;
+
+	while (json_next_member(text, &pos, &key, &raw)) {
+		if (str_eq(key, wanted))
+			return raw;
+	}
+	return (struct weft_str){ NULL, 0 };
+}
+
 /* The bytes of a string: what it says is never longer than they are. */
 static struct weft_str raw_string(const yyjson_doc *doc, struct weft_str text,
 				  yyjson_val *v)

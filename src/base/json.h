@@ -66,6 +66,10 @@ bool json_next_member(struct weft_str text, size_t *pos, struct weft_str *key,
 /* The same for the elements of an array. */
 bool json_next_element(struct weft_str text, size_t *pos, struct weft_str *raw);
 
+/* The bytes of the value of the member `name`, which must be written without
+ * escapes; nothing if it is not there. */
+struct weft_str json_member(struct weft_str text, const char *name);
+
 /*
  * The bytes of the value of a member, by its key, in the `text` that `doc` was
  * parsed from.  Quick: a string is not read again.

@@ -189,21 +189,9 @@ struct weft_str ask_answer(struct ask *a)
 
 /* ---- answers ---- */
 
-struct weft_str answer_raw(struct weft_str object, const char *name)
-{
-	struct weft_str key, raw, wanted = str_of(name);
-	size_t pos = 0;
-
-	while (json_next_member(object, &pos, &key, &raw)) {
-		if (str_eq(key, wanted))
-			return raw;
-	}
-	return none();
-}
-
 struct weft_str answer_str(struct weft_str object, const char *name)
 {
-	struct weft_str s = answer_raw(object, name);
+	struct weft_str s = json_member(object, name);
 
 	if (s.len < 2 || s.ptr[0] != '"')
 		return none();
@@ -214,7 +202,7 @@ uint64_t answer_u64(struct weft_str object, const char *name)
 {
 	uint64_t n = 0;
 
-	(void)str_to_u64(answer_raw(object, name), UINT64_MAX, &n);
+	(void)str_to_u64(json_member(object, name), UINT64_MAX, &n);
 	return n;
 }
 
@@ -299,7 +287,7 @@ void ask_messages(struct ask *a, struct weft_str session, const char *view,
 		if (first && ret_first)
 			*ret_first = page;
 		first = false;
-		add_elements(out, answer_raw(page, "messages"));
-		next = answer_raw(page, "next");
+		add_elements(out, json_member(page, "messages"));
+		next = json_member(page, "next");
 	} while (next.len && next.ptr[0] != 'n');
 }

@@ -53,9 +53,7 @@ void ask_add_model(struct ask *a, struct weft_str provider,
 int ask_call(struct ask *a, struct weft_answer **ret);
 struct weft_str ask_answer(struct ask *a);
 
-/* A member of an answer: its value as written; empty if it is not there. */
-struct weft_str answer_raw(struct weft_str object, const char *name);
-/* The same of a string, without quotes; empty for null. */
+/* A string in an answer, without quotes; empty for null. */
 struct weft_str answer_str(struct weft_str object, const char *name);
 uint64_t answer_u64(struct weft_str object, const char *name);
 

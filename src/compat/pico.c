@@ -168,7 +168,7 @@ int weft_pico_get_summary(struct weft_store *store, const char *key,
 	if (id.len) {
 		ask_method(&a, "show");
 		ask_add_text(&a, "session", id);
-		summary = answer_raw(ask_answer(&a), "summary");
+		summary = json_member(ask_answer(&a), "summary");
 	}
 	buf_init(&out, 0);
 	buf_add_str(&out, summary);

@@ -338,18 +338,6 @@ static struct weft_str inside(struct weft_str raw)
 	return (struct weft_str){ raw.ptr + 1, raw.len - 2 };
 }
 
-static struct weft_str member(struct weft_str object, const char *name)
-{
-	struct weft_str key, raw, wanted = str_of(name);
-	size_t pos = 0;
-
-	while (json_next_member(object, &pos, &key, &raw)) {
-		if (str_eq(key, wanted))
-			return raw;
-	}
-	return (struct weft_str){ NULL, 0 };
-}
-
 /* Texts one after another are lines. */
 static void add_line(struct buf *b, struct weft_str raw)
 {
@@ -362,20 +350,20 @@ static void call_out(struct outgoing *o, struct weft_str part)
 {
 	static const char *const ours[] = { "type", "id", "name", "input",
 					    "input_text" };
-	struct weft_str input = member(part, "input"), key, raw;
+	struct weft_str input = json_member(part, "input"), key, raw;
 	size_t pos = 0;
 
 	buf_add_str(&o->calls,
 		    o->calls.len ? STR(",{\"id\":") : STR("{\"id\":"));
-	buf_add_str(&o->calls, member(part, "id"));
+	buf_add_str(&o->calls, json_member(part, "id"));
 	buf_add_lit(&o->calls,
 		    ",\"type\":\"function\",\"function\":{\"name\":");
-	buf_add_str(&o->calls, member(part, "name"));
+	buf_add_str(&o->calls, json_member(part, "name"));
 	buf_add_lit(&o->calls, ",\"arguments\":");
 	if (input.len)
 		buf_add_json(&o->calls, input);
 	else
-		buf_add_str(&o->calls, member(part, "input_text"));
+		buf_add_str(&o->calls, json_member(part, "input_text"));
 	buf_add_c(&o->calls, '}');
 	while (json_next_member(part, &pos, &key, &raw)) {
 		bool known = false;
@@ -395,9 +383,9 @@ static void call_out(struct outgoing *o, struct weft_str part)
 static void image_out(struct outgoing *o, struct weft_str part)
 {
 	buf_add_str(&o->media, o->media.len ? STR(",\"data:") : STR("\"data:"));
-	buf_add_str(&o->media, inside(member(part, "image_mime_type")));
+	buf_add_str(&o->media, inside(json_member(part, "image_mime_type")));
 	buf_add_lit(&o->media, BASE64);
-	buf_add_str(&o->media, inside(member(part, "image_base64")));
+	buf_add_str(&o->media, inside(json_member(part, "image_base64")));
 	buf_add_c(&o->media, '"');
 }
 
@@ -414,7 +402,7 @@ static void begin_message(struct buf *out, struct weft_str role)
 static void result_out(struct buf *out, struct weft_str message,
 		       struct weft_str part)
 {
-	struct weft_str content = member(part, "content"), one;
+	struct weft_str content = json_member(part, "content"), one;
 	struct buf text;
 	size_t pos = 0;
 
@@ -423,7 +411,7 @@ static void result_out(struct buf *out, struct weft_str message,
 		buf_add_str(&text, inside(content));
 	else
 		while (json_next_element(content, &pos, &one)) {
-			struct weft_str s = member(one, "text");
+			struct weft_str s = json_member(one, "text");
 
 			if (s.len)
 				add_line(&text, s);
@@ -431,9 +419,9 @@ static void result_out(struct buf *out, struct weft_str message,
 	begin_message(out, STR("\"tool\""));
 	buf_add_str(out, buf_str(&text));
 	buf_add_lit(out, "\",\"tool_call_id\":");
-	buf_add_str(out, member(part, "tool_use_id"));
+	buf_add_str(out, json_member(part, "tool_use_id"));
 	buf_add_lit(out, ",\"created_at\":");
-	buf_add_str(out, member(message, "created_at"));
+	buf_add_str(out, json_member(message, "created_at"));
 	buf_add_c(out, '}');
 	if (text.error && !out->error)
 		out->error = text.error;
@@ -443,7 +431,7 @@ static void result_out(struct buf *out, struct weft_str message,
 static void part_out(struct outgoing *o, struct buf *out,
 		     struct weft_str message, struct weft_str part)
 {
-	struct weft_str type = inside(member(part, "type"));
+	struct weft_str type = inside(json_member(part, "type"));
 
 	if (str_eq(type, STR("tool_result"))) {
 		result_out(out, message, part);
@@ -451,9 +439,9 @@ static void part_out(struct outgoing *o, struct buf *out,
 	}
 	o->has_text = true;
 	if (str_eq(type, STR("text")))
-		add_line(&o->content, member(part, "text"));
+		add_line(&o->content, json_member(part, "text"));
 	else if (str_eq(type, STR("thinking")))
-		add_line(&o->reasoning, member(part, "text"));
+		add_line(&o->reasoning, json_member(part, "text"));
 	else if (str_eq(type, STR("tool_use")))
 		call_out(o, part);
 	else if (str_eq(type, STR("image")))
@@ -477,7 +465,7 @@ static void add_member(struct buf *out, const char *name, const struct buf *b,
 static void kept_out(struct outgoing *o, struct buf *out,
 		     struct weft_str message)
 {
-	struct weft_str x = member(message, "x"), key, raw;
+	struct weft_str x = json_member(message, "x"), key, raw;
 	size_t pos = 0;
 
 	while (json_next_member(x, &pos, &key, &raw)) {
@@ -497,9 +485,10 @@ static void kept_out(struct outgoing *o, struct buf *out,
 static void rest_out(struct outgoing *o, struct buf *out,
 		     struct weft_str message)
 {
-	struct weft_str model = member(member(message, "model"), "name");
+	struct weft_str model =
+		json_member(json_member(message, "model"), "name");
 
-	begin_message(out, member(message, "role"));
+	begin_message(out, json_member(message, "role"));
 	buf_add_str(out, buf_str(&o->content));
 	buf_add_c(out, '"');
 	if (model.len > 2) {
@@ -507,7 +496,7 @@ static void rest_out(struct outgoing *o, struct buf *out,
 		buf_add_str(out, model);
 	}
 	buf_add_lit(out, ",\"created_at\":");
-	buf_add_str(out, member(message, "created_at"));
+	buf_add_str(out, json_member(message, "created_at"));
 	kept_out(o, out, message);
 	add_member(out, "media", &o->media, '[', ']');
 	add_member(out, "reasoning_content", &o->reasoning, '"', '"');
@@ -519,7 +508,7 @@ int pico_message_out(struct weft_str message, struct buf *out,
 		     struct weft_error *err)
 {
 	CLEANUP(outgoing_done) struct outgoing o = { .has_text = false };
-	struct weft_str parts = member(message, "parts"), part;
+	struct weft_str parts = json_member(message, "parts"), part;
 	size_t pos = 0, n = 0;
 
 	buf_init(&o.content, 0);

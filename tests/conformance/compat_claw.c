@@ -1,0 +1,263 @@
+/* compat_claw.c - claw0's SessionStore, and an assistant's ChatSession. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "conformance/compat.h"
+
+static const char *create(struct desk *d, const char *key)
+{
+	struct weft_answer *answer;
+
+	return CALL(
+		d, answer,
+		weft_claw_create_session(d->store, T(key), &answer, &d->err));
+}
+
+static const char *load(struct desk *d, const char *key)
+{
+	struct weft_answer *answer;
+
+	return CALL(d, answer,
+		    weft_claw_load_session(d->store, T(key), &answer, &d->err));
+}
+
+static const char *rebuild(struct desk *d, const char *key)
+{
+	struct weft_answer *answer;
+
+	return CALL(
+		d, answer,
+		weft_claw_rebuild_history(d->store, T(key), &answer, &d->err));
+}
+
+static void append(struct desk *d, const char *key, const char *entry)
+{
+	desk_ok(d, weft_claw_append_transcript(d->store, T(key), T(entry),
+					       &d->err));
+}
+
+/* Loading makes what is not there, so that nobody need tell "create" from
+ * "restore". */
+static void loading_makes_a_session(void **state)
+{
+	struct desk *d = *state;
+	const char *first = load(d, "main:cli:c1");
+
+	assert_string_equal(at(d, first, "metadata.key"), "main:cli:c1");
+	assert_string_equal(at(d, first, "metadata.created"), "true");
+	assert_string_equal(at(d, first, "history"), "[]");
+	assert_string_equal(at(d, first, "system"), "null");
+	assert_string_equal(at(d, load(d, "main:cli:c1"), "metadata.id"),
+			    at(d, first, "metadata.id"));
+}
+
+/* There the old session is an orphan file; here it is the previous one. */
+static void creating_again_keeps_the_old(void **state)
+{
+	struct desk *d = *state;
+	const char *first = create(d, "main:cli:c2"), *second;
+
+	append(d, "main:cli:c2", "{\"type\":\"user\",\"content\":\"old\"}");
+	second = create(d, "main:cli:c2");
+	assert_string_not_equal(at(d, first, "id"), at(d, second, "id"));
+	assert_string_equal(at(d, second, "previous"), at(d, first, "id"));
+	assert_string_equal(rebuild(d, "main:cli:c2"), "[]");
+	assert_string_equal(desk_texts(d, at(d, first, "id")), "old");
+}
+
+#define BLOCKS                                                              \
+	"[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}," \
+	"{\"type\":\"text\",\"text\":\"I look.\"},"                         \
+	"{\"type\":\"tool_use\",\"id\":\"tu_1\",\"name\":\"read\","         \
+	"\"input\":{\"path\":\"a\"}},"                                      \
+	"{\"type\":\"tool_use\",\"id\":\"tu_2\",\"name\":\"read\","         \
+	"\"input\":{\"path\":\"b\"}},"                                      \
+	"{\"type\":\"text\",\"text\":\"Both are there.\"}]"
+
+#define REBUILT                                                               \
+	"[{\"role\":\"user\",\"content\":\"Are they there?\"},"               \
+	"{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\","        \
+	"\"thinking\":\"hm\",\"signature\":\"s\"},"                           \
+	"{\"type\":\"text\",\"text\":\"I look.\"},"                           \
+	"{\"type\":\"tool_use\",\"id\":\"tu_1\",\"name\":\"read\","           \
+	"\"input\":{\"path\":\"a\"}},{\"type\":\"tool_use\",\"id\":\"tu_2\"," \
+	"\"name\":\"read\",\"input\":{\"path\":\"b\"}}]},"                    \
+	"{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","          \
+	"\"tool_use_id\":\"tu_1\",\"content\":\"A\"},"                        \
+	"{\"type\":\"tool_result\",\"tool_use_id\":\"tu_2\","                 \
+	"\"content\":\"B\"}]},"                                               \
+	"{\"role\":\"assistant\",\"content\":\"Both are there.\"}]"
+
+/* As the original writes it: results while the turn runs, in the order in
+ * which they come; the user's text and the calls at its end.  There such a
+ * session cannot be continued; here it can. */
+static void a_turn_with_tools_can_be_continued(void **state)
+{
+	struct desk *d = *state;
+
+	(void)create(d, "main:cli:c3");
+	append(d, "main:cli:c3",
+	       "{\"type\":\"tool_result\",\"tool_use_id\":\"tu_2\","
+	       "\"output\":\"B\",\"ts\":\"2026-01-01T00:00:01+00:00\"}");
+	append(d, "main:cli:c3",
+	       "{\"type\":\"tool_result\",\"tool_use_id\":\"tu_1\","
+	       "\"content\":\"A\",\"ts\":1767225602.5}");
+	desk_ok(d,
+		weft_claw_save_turn(d->store, T("main:cli:c3"),
+				    T("Are they there?"), T(BLOCKS), &d->err));
+	assert_string_equal(rebuild(d, "main:cli:c3"), REBUILT);
+	assert_string_equal(at(d, load(d, "main:cli:c3"), "history"), REBUILT);
+	assert_string_equal(
+		at(d,
+		   desk_call(d, "{\"method\":\"history\",\"session\":"
+				"\"main:cli:c3\"}"),
+		   "messages.1.created_at"),
+		"2026-01-01T00:00:02.500Z");
+}
+
+/* A turn is there whole or not at all. */
+static void a_bad_block_saves_nothing(void **state)
+{
+	struct desk *d = *state;
+
+	desk_fails(d,
+		   weft_claw_save_turn(d->store, T("main:cli:c4"), T("q"),
+				       T("[{\"type\":\"text\",\"text\":\"a\"},"
+					 "{\"type\":\"tool_use\"}]"),
+				       &d->err),
+		   WEFT_INVALID_PART, "id");
+	desk_fails(d,
+		   weft_claw_save_turn(d->store, T("main:cli:c4"), T("q"),
+				       T("[1]"), &d->err),
+		   WEFT_INVALID, "blocks[0]");
+	desk_fails(d,
+		   weft_claw_save_turn(d->store, T("main:cli:c4"), T("q"),
+				       T("{}"), &d->err),
+		   WEFT_INVALID, "blocks");
+	assert_string_equal(rebuild(d, "main:cli:c4"), "[]");
+	/* What Weft has no part for is kept. */
+	desk_ok(d, weft_claw_save_turn(d->store, T("main:cli:c4"), T("q"),
+				       T("[{\"type\":\"redacted_thinking\","
+					 "\"data\":\"zz\"},{\"type\":\"text\","
+					 "\"text\":\"a\"}]"),
+				       &d->err));
+	assert_non_null(strstr(rebuild(d, "main:cli:c4"),
+			       "{\"type\":\"redacted_thinking\",\"data\":"
+			       "\"zz\"}"));
+}
+
+static void lines_of_a_transcript(void **state)
+{
+	static const char *const lines[] = {
+		"{\"type\":\"session\",\"id\":\"abc\",\"key\":\"k\"}",
+		"{\"type\":\"user\",\"content\":\"hello\",\"ts\":"
+		"\"2025-01-01T00:00:01Z\"}",
+		"{\"type\":\"assistant\",\"content\":\"Hi there!\"}",
+		"{\"type\":\"user\",\"content\":\"read it\"}",
+		"{\"type\":\"tool_use\",\"name\":\"read_file\","
+		"\"tool_use_id\":\"tu_001\",\"input\":{\"path\":"
+		"\"config.json\"}}",
+		"{\"type\":\"tool_result\",\"tool_use_id\":\"tu_001\","
+		"\"output\":\"{\\\"key\\\": \\\"value\\\"}\"}",
+	};
+	struct desk *d = *state;
+
+	(void)create(d, "main:cli:c5");
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		append(d, "main:cli:c5", lines[i]);
+	assert_string_equal(
+		rebuild(d, "main:cli:c5"),
+		"[{\"role\":\"user\",\"content\":\"hello\"},"
+		"{\"role\":\"assistant\",\"content\":\"Hi there!\"},"
+		"{\"role\":\"user\",\"content\":\"read it\"},"
+		"{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\","
+		"\"id\":\"tu_001\",\"name\":\"read_file\",\"input\":{\"path\":"
+		"\"config.json\"}}]},{\"role\":\"user\",\"content\":[{\"type\":"
+		"\"tool_result\",\"tool_use_id\":\"tu_001\",\"content\":"
+		"\"{\\\"key\\\": \\\"value\\\"}\"}]}]");
+}
+
+static void what_is_no_line_is_named(void **state)
+{
+	static const struct {
+		const char *entry;
+		int code;
+		const char *part;
+	} wrong[] = {
+		{ "42", WEFT_INVALID, "type" },
+		{ "{\"type\":\"note\",\"content\":\"x\"}", WEFT_INVALID,
+		  "note" },
+		{ "{\"content\":\"x\"}", WEFT_INVALID, "type" },
+		{ "{\"type\":\"user\",\"content\":1}", WEFT_INVALID_PART,
+		  "text" },
+		{ "{\"type\":\"tool_use\",\"name\":\"f\"}", WEFT_INVALID_PART,
+		  "id" },
+		{ "{\"type\":\"user\",\"content\":\"x\",\"ts\":-1}",
+		  WEFT_INVALID, "ts" },
+		{ "{\"type\":\"user\",\"content\":\"x\",\"ts\":1e300}",
+		  WEFT_INVALID, "ts" },
+		{ "{\"type\":\"user\",\"content\":\"x\",\"ts\":\"noon\"}",
+		  WEFT_INVALID, "at" },
+		{ "{\"type\":\"user\"", WEFT_INVALID, "entry" },
+	};
+	struct desk *d = *state;
+
+	desk_fails(d,
+		   weft_claw_append_transcript(d->store, T("main:cli:c6"),
+					       T("{\"type\":\"user\","
+						 "\"content\":\"x\"}"),
+					       &d->err),
+		   WEFT_NOT_FOUND, "main:cli:c6");
+	(void)create(d, "main:cli:c6");
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		desk_fails(
+			d,
+			weft_claw_append_transcript(d->store, T("main:cli:c6"),
+						    T(wrong[i].entry), &d->err),
+			wrong[i].code, wrong[i].part);
+	assert_string_equal(rebuild(d, "main:cli:c6"), "[]");
+}
+
+static void hostile_callers_are_told(void **state)
+{
+	struct desk *d = *state;
+	struct weft_answer *answer = NULL;
+
+	desk_fails(d, weft_claw_create_session(NULL, T("k"), &answer, &d->err),
+		   WEFT_INVALID, "store");
+	desk_fails(d,
+		   weft_claw_create_session(d->store, T(""), &answer, &d->err),
+		   WEFT_INVALID, "key");
+	desk_fails(d, weft_claw_load_session(d->store, T("k"), NULL, &d->err),
+		   WEFT_INVALID, "answer");
+	desk_fails(d, weft_claw_load_session(NULL, T("k"), &answer, &d->err),
+		   WEFT_INVALID, "store");
+	desk_fails(d,
+		   weft_claw_rebuild_history(d->store, "\xff", 1, &answer,
+					     &d->err),
+		   WEFT_INVALID, "key");
+	desk_fails(d,
+		   weft_claw_save_turn(d->store, T("main:cli:c7"), NULL, 5,
+				       T("[]"), &d->err),
+		   WEFT_INVALID, "user");
+	desk_fails(d,
+		   weft_claw_save_turn(d->store, T("main:cli:c7"), T("q"), NULL,
+				       0, &d->err),
+		   WEFT_INVALID, "blocks");
+	assert_null(answer);
+}
+
+static const struct CMUnitTest tests[] = {
+	CASE("claw0: loading makes a session", loading_makes_a_session),
+	CASE("claw0: creating again keeps the old one (differs)",
+	     creating_again_keeps_the_old),
+	CASE("claw0: a turn with tools can be continued (differs)",
+	     a_turn_with_tools_can_be_continued),
+	CASE("claw0: a bad block saves nothing", a_bad_block_saves_nothing),
+	CASE("claw0: lines of a transcript", lines_of_a_transcript),
+	CASE("claw0: what is no line is named (differs)",
+	     what_is_no_line_is_named),
+	CASE("claw0: hostile callers are told", hostile_callers_are_told),
+};
+
+const struct suite compat_claw_suite = { tests, ARRAY_LEN(tests) };
