@@ -52,4 +52,20 @@ same 'compact truncate undo redo undo clear' "$(weft markers --json work |
 same 6 "$(weft markers work | wc -l)"
 same 'u1 a1 u2 a2 u3 a3' "$(texts work)"
 refused 2 invalid '*keep*' truncate work
-refused 2 invalid '*keep*before*' compact work --summary s
+refused 2 invalid '*keep*before*after*summary*' compact work
+refused 2 invalid '*one of*' compact work --keep 1 --after 3
+# A summary alone stands for everything; behind a message, for all up to it.
+weft compact work --after 5 --summary 'up to a2' >/dev/null
+same 'up to a2 u3 a3' "$(weft history work --view window --json |
+	jsonl '" ".join(m.get("summary") or m["parts"][0]["text"] for m in d)')"
+weft compact work --summary all >/dev/null
+same 'all' "$(weft history work --view window --json |
+	jsonl '" ".join(m.get("summary") or m["parts"][0]["text"] for m in d)')"
+# Who holds the lease may do all that to the window.
+weft lease acquire work --owner me --json >/dev/null
+token=$(weft show work --json | json 'd["lease"]["token"]')
+for act in 'clear' 'undo' 'redo' 'truncate --keep 0' 'compact --summary s'; do
+	read -ra words <<<"$act work"
+	refused 4 leased '*me*' "${words[@]}"
+	weft "${words[@]}" --token "$token" >/dev/null
+done

@@ -293,8 +293,7 @@ static void what_makes_no_sense_is_refused(void **state)
 	say_all(d, "abc");
 	desk_fails(d,
 		   desk_try_call(d,
-				 "{\"method\":\"compact\",\"session\":\"%s\","
-				 "\"summary\":\"S\"}",
+				 "{\"method\":\"compact\",\"session\":\"%s\"}",
 				 d->id),
 		   WEFT_INVALID, "keep");
 	desk_fails(d,
