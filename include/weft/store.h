@@ -170,7 +170,8 @@ enum store_op_kind {
 		       there; commutes */
 	OP_NAME,    /* set a name; the highest version wins */
 	OP_HIDE,    /* hide or show one event to a session and its forks */
-	OP_BLOB     /* this write refers to a blob, which must be there */
+	OP_BLOB     /* this write refers to a blob, which must be there: else
+		       NOT_FOUND, and nothing is written */
 };
 
 struct store_hide {
@@ -307,10 +308,23 @@ enum store_task {
 	TASK_VERIFY,     /* read everything, change nothing */
 	TASK_REPAIR,     /* leave a store that VERIFY calls clean */
 	TASK_REINDEX,    /* derive everything that is derived again */
-	TASK_BLOBS,      /* drop blobs that nothing refers to */
+	TASK_BLOBS,      /* drop blobs that nothing refers to; see below */
 	TASK_SUSPEND,    /* let go of sessions that nobody has used lately */
 	TASK_BACKUP      /* a copy of everything as it is now, in report.file */
 };
+
+/*
+ * TASK_BLOBS drops blobs to which no event refers, if nobody has put them, or
+ * referred to them, for a day: who puts a blob has so long to write what refers
+ * to it.  With report.only it looks at those blobs alone and drops what nothing
+ * refers to, however young it is.  That is for whoever has just removed
+ * events for good (erase, reclaim, purge): list the references of what is to
+ * go with blob_list (model/blob.h), remove the events, then call this.  If
+ * somebody is about to refer to one of them again, his write fails with
+ * NOT_FOUND, which the engine makes BUSY: no event is ever left without its
+ * blob.
+ */
+#define STORE_BLOB_REST_MS (24 * 60 * 60 * INT64_C(1000))
 
 struct store_problem {
 	struct weft_id session; /* zero: the store itself */
@@ -323,6 +337,8 @@ struct store_problem {
 struct store_report {
 	struct arena *arena;  /* from the caller: where problems are put */
 	struct weft_str file; /* BACKUP: what to make, ends with a NUL */
+	const struct blob_ref *only; /* BLOBS: NULL, or those to look at */
+	size_t n_only;
 	uint64_t sessions, events, bytes, blobs;
 	uint64_t changed; /* what the task mended or dropped */
 	struct store_problem *problems;
@@ -379,6 +395,7 @@ struct store_limits {
 	uint64_t lease_ms_max;      /* 1 h */
 	uint64_t todos;             /* 1,000 per session */
 	uint64_t memory_bytes;      /* 64 KiB */
+	uint64_t blob_bytes;        /* 64 KiB; what is larger is kept apart */
 };
 
 struct store_open {
@@ -446,7 +463,8 @@ struct store_ops {
 		     struct arena *a, struct weft_str *ret,
 		     struct weft_error *err);
 
-	/* Durable on return; the same bytes are kept once. */
+	/* Durable on return; the same bytes are kept once.  What is there and
+	 * damaged is replaced. */
 	int (*put_blob)(struct store *s, struct weft_str bytes,
 			struct blob_ref *ret, struct weft_error *err);
 	/* The whole blob, its hash checked; WEFT_CORRUPT if it is wrong. */

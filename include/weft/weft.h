@@ -260,7 +260,8 @@ WEFT_API void weft_read_options_init(struct weft_read_options *o, size_t size);
 
 /*
  * One event of a page; text is valid as long as the page.  body and line are
- * parts of what was read, so there is no NUL behind them.
+ * parts of what was read, so there is no NUL behind them.  The body of a message
+ * is whole; its line refers to what is kept apart (docs/BLOBS.md).
  */
 struct weft_event {
 	uint64_t seq;

@@ -204,6 +204,7 @@ int method_lease(struct call *c);
 int method_verify(struct call *c);
 int method_repair(struct call *c);
 int method_reindex(struct call *c);
+int method_collect(struct call *c);
 int method_backup(struct call *c);
 int method_move(struct call *c);
 int method_stats(struct call *c);

@@ -165,6 +165,11 @@ int method_reindex(struct call *c)
 	return maintain(c, TASK_REINDEX, STR(""));
 }
 
+int method_collect(struct call *c)
+{
+	return maintain(c, TASK_BLOBS, STR(""));
+}
+
 int method_backup(struct call *c)
 {
 	struct weft_str file = arena_str(&c->arena, call_str(c, "file"));

@@ -39,6 +39,8 @@ static const struct {
 	LIMIT(lease_ms_max, "milliseconds of the longest lease"),
 	LIMIT(todos, "things to do in one session"),
 	LIMIT(memory_bytes, "bytes of a memory"),
+	LIMIT(blob_bytes, "bytes of a part that stay in its line; what is "
+			  "larger is kept as a blob"),
 };
 
 /* A limit that is not in the table would not be in the documents. */

@@ -841,6 +841,13 @@ const struct method methods[] = {
 	  .answer = ANSWER_REPORT,
 	  .right = RIGHT_ADMIN,
 	  .run = method_reindex },
+	{ .name = "collect",
+	  .about = "Drop blobs that no message refers to, if nobody has put "
+		   "them, or referred to them, for a day.",
+	  .answer = ANSWER_REPORT "; blobs is how many are left, changed how "
+				  "many were dropped",
+	  .right = RIGHT_ADMIN,
+	  .run = method_collect },
 	{ .name = "backup",
 	  .about = "Copy the whole store as it is now into a new file, while "
 		   "others go on writing. For stores in one file; others say "
@@ -867,7 +874,8 @@ const struct method methods[] = {
 	  .right = RIGHT_READ,
 	  .run = method_stats },
 	{ .name = "tasks",
-	  .about = "List verify, repair, reindex, backup and move under way in "
+	  .about = "List verify, repair, reindex, collect, backup and move "
+		   "under way in "
 		   "this process.",
 	  .answer = "`{\"tasks\":[{\"task\",\"done\",\"total\","
 		    "\"seconds\"}]}`; total is 0 while not known",

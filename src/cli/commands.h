@@ -29,6 +29,7 @@ extern const struct command cmd_pin;
 extern const struct command cmd_redact;
 extern const struct command cmd_redo;
 extern const struct command cmd_reindex;
+extern const struct command cmd_collect;
 extern const struct command cmd_rename;
 extern const struct command cmd_repair;
 extern const struct command cmd_reset;

@@ -43,6 +43,7 @@ const struct command *const commands[] = {
 	&cmd_verify,
 	&cmd_repair,
 	&cmd_reindex,
+	&cmd_collect,
 	&cmd_stats,
 	&cmd_backup,
 	&cmd_move,

@@ -16,9 +16,10 @@
  *
  * If the write fails, nothing of the batch was written, or nobody knows
  * (UNKNOWN), and every request that was planned gets the store's error.  With
- * two exceptions that concern the size and not the store: if the plan broke,
- * or the store says LIMIT or NO_MEMORY, the batch is cut in halves and tried
- * again, so that one huge request does not take others down.
+ * exceptions that concern single requests and not the store: if the plan broke,
+ * or the store says LIMIT or NO_MEMORY, or NOT_FOUND of a blob that a request
+ * refers to, the batch is cut in halves and tried again, so that one request
+ * does not take others down.
  *
  * After IO and UNKNOWN the store takes no more writes, and neither do we: the
  * engine must be opened again.
@@ -198,8 +199,13 @@ static bool write_batch(struct engine *e, const struct batch *b)
 			r = e->store->ops->write(e->store, &want, plan_batch,
 						 &c->plan, &err);
 		if (r < 0 && b->n > 1 &&
-		    (c->plan.broken || r == WEFT_LIMIT || r == WEFT_NO_MEMORY))
+		    (c->plan.broken || r == WEFT_LIMIT || r == WEFT_NO_MEMORY ||
+		     r == WEFT_NOT_FOUND))
 			return false;
+		if (r == WEFT_NOT_FOUND)
+			r = fail(&err, WEFT_BUSY,
+				 "what was put away for this message has been "
+				 "removed before it was written; try again");
 		if (r == WEFT_IO || r == WEFT_UNKNOWN)
 			stop_writing(c, &err);
 	}

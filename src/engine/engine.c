@@ -153,6 +153,8 @@ static int admit(struct engine *e, struct request *q, struct weft_error *err)
 		r = committer_check(e, err);
 	if (r == WEFT_OK)
 		r = request_check(q, engine_limits(e), err);
+	if (r == WEFT_OK)
+		r = request_pack(e, q, err);
 	return r;
 }
 

@@ -110,7 +110,14 @@ int committer_check(struct engine *e, struct weft_error *err);
 /* Write one request; the caller holds the baton. */
 void committer_run(struct engine *e, struct request *q);
 
+/* ---- blobs.c ---- */
+
+/* Put what is large in the messages of a request into blobs. */
+int request_pack(struct engine *e, struct request *q, struct weft_error *err);
+
 /* ---- read.c ---- */
+
+#define READ_PAGE_BYTES MIB(16)
 
 /* A page of events as a session sees them. */
 struct seen_page {
@@ -121,6 +128,9 @@ struct seen_page {
 };
 
 /* The same as engine_read, without a copy where nothing needs one. */
+int read_whole(struct engine *e, const struct event_range *r, bool redacted,
+	       struct arena *a, struct seen_page *ret, struct weft_error *err);
+/* The same, with messages as they are stored: what is large is elsewhere. */
 int read_seen(struct engine *e, const struct event_range *r, bool redacted,
 	      struct arena *a, struct seen_page *ret, struct weft_error *err);
 

@@ -436,7 +436,7 @@ int weft_read(struct weft_store *store, const char *session, size_t session_len,
 	arena_init(&page->arena,
 		   PAGE_BYTES_EXTRA +
 			   4 * (size_t)engine_limits(e)->message_bytes);
-	r = read_seen(e, &range, redacted, &page->arena, &page->seen, err);
+	r = read_whole(e, &range, redacted, &page->arena, &page->seen, err);
 	if (r < 0) {
 		weft_page_free(page);
 		return r;

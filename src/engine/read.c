@@ -19,8 +19,6 @@
 #include "base/id.h"
 #include "engine/internal.h"
 
-#define PAGE_BYTES MIB(16)
-
 /* A session on the way, and the part of the range that is its own. */
 struct step {
 	struct step *newer; /* towards the reader, NULL: it is the reader's */
@@ -336,7 +334,8 @@ int read_seen(struct engine *e, const struct event_range *range, bool redacted,
 		.range = range,
 		.keep_hidden = redacted,
 		.max_events = (size_t)page_max,
-		.max_bytes = range->max_bytes ? range->max_bytes : PAGE_BYTES,
+		.max_bytes =
+			range->max_bytes ? range->max_bytes : READ_PAGE_BYTES,
 	};
 	struct walk w = {
 		.engine = e,
@@ -370,7 +369,7 @@ int engine_read(struct engine *e, const struct event_range *r, bool redacted,
 {
 	struct seen_page seen;
 	struct view_event *v;
-	int code = read_seen(e, r, redacted, a, &seen, err);
+	int code = read_whole(e, r, redacted, a, &seen, err);
 
 	if (code < 0)
 		return code;

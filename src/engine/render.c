@@ -54,8 +54,8 @@ static int read_all(struct reading *d, struct weft_error *err)
 
 		if (d->left < engine_limits(d->engine)->page)
 			d->range.max_events = (uint32_t)d->left;
-		r = read_seen(d->engine, &d->range, d->redacted, &d->arena,
-			      &page, err);
+		r = read_whole(d->engine, &d->range, d->redacted, &d->arena,
+			       &page, err);
 		if (r == WEFT_OK)
 			r = add_page(d, &page, err);
 		if (r < 0 || page.n == 0 || page.done)

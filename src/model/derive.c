@@ -313,6 +313,18 @@ static void set_previews(const struct derivation *d,
 	rec->last_user_seq = d->e->seq;
 }
 
+static void refer_to_blobs(const struct derivation *d,
+			   const struct blob_refs *refs)
+{
+	for (size_t i = 0; i < refs->n; i++) {
+		struct store_op *op =
+			op_list_add(d->out, OP_BLOB, &d->e->session);
+
+		if (op)
+			op->u.blob = &refs->v[i];
+	}
+}
+
 static void apply_message(const struct derivation *d,
 			  const struct message_facts *facts)
 {
@@ -320,6 +332,7 @@ static void apply_message(const struct derivation *d,
 
 	rec->content_seq = d->e->seq;
 	rec->said_count = d->e->said ? d->e->said : rec->said_count + 1;
+	refer_to_blobs(d, &facts->blobs);
 	/* Nobody knows who said it: edited by hand. */
 	if (!facts->role)
 		return;

@@ -14,7 +14,8 @@
  * Apply event `e` to `rec`, its session's record before it (all zero for the
  * session's first event), in place.  Text in `rec` afterwards points into `e`,
  * into `facts` or into out->arena.  Effects on others are added to `out`:
- * OP_NAME, OP_HIDE, and at most one OP_ADD for the parent that pays.
+ * OP_NAME, OP_HIDE, OP_BLOB for each reference, and at most one OP_ADD for the
+ * parent that pays.
  *
  * `facts` may be NULL; then they are read from the event.  Damaged and gone
  * events move head_seq and nothing else.  Unknown types, and bodies that say

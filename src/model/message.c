@@ -411,6 +411,9 @@ int message_facts_read(struct weft_str body, struct arena *a,
 					   NULL) == WEFT_OK;
 	}
 	r = read_parts(yyjson_obj_get(o.root, "parts"), a, &facts, err);
+	if (r == WEFT_OK)
+		r = blob_list_parts(yyjson_obj_get(o.root, "parts"), a,
+				    &facts.blobs, err);
 	if (r != WEFT_OK)
 		return r;
 	*ret = facts;
@@ -483,6 +486,21 @@ static int make_body(const struct draft *d, uint32_t role, struct weft_str *ret,
 	return buf_error(&b, err);
 }
 
+int message_pack(struct message *m, const struct store_limits *limits,
+		 const struct blob_place *place, struct arena *a,
+		 struct weft_error *err)
+{
+	int r;
+
+	if (!m->is_large)
+		return WEFT_OK;
+	r = blob_pack(m->body, limits->blob_bytes, place, a, &m->body,
+		      &m->facts.blobs, err);
+	if (r == WEFT_OK)
+		m->is_large = 0;
+	return r;
+}
+
 /* Everything about a message whose text has been parsed. */
 static int check_draft(struct draft *d, struct message *ret,
 		       struct weft_error *err)
@@ -504,10 +522,12 @@ static int check_draft(struct draft *d, struct message *ret,
 	if (r != WEFT_OK)
 		return r;
 	parts = given(d, MEMBER_PARTS);
-	r = read_parts(parts ? parts : given(d, MEMBER_CONTENT), d->arena,
-		       &ret->facts, err);
+	parts = parts ? parts : given(d, MEMBER_CONTENT);
+	r = read_parts(parts, d->arena, &ret->facts, err);
 	if (r != WEFT_OK)
 		return r;
+	ret->is_large =
+		d->text.len > d->limits->blob_bytes || parts_have_image(parts);
 	return make_body(d, ret->facts.role, &ret->body, err);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "model/blob.h"
 #include "weft/store.h"
 
 enum message_role { ROLE_USER = 1, ROLE_ASSISTANT, ROLE_TOOL, ROLE_SYSTEM };
@@ -16,7 +17,8 @@ struct message_facts {
 	uint32_t starts_turn; /* a user message that is more than results */
 	uint32_t has_usage;
 	struct totals usage;
-	struct weft_str text; /* its first non-empty text part, cut to 256 */
+	struct weft_str text;   /* its first non-empty text part, cut to 256 */
+	struct blob_refs blobs; /* that its stored form refers to */
 };
 
 /* A message as a caller gave it, checked. */
@@ -29,6 +31,8 @@ struct message {
 	uint32_t background;
 	uint32_t has_expect;
 	uint64_t expect;
+	/* Something of it may have to be kept apart: message_pack. */
+	uint32_t is_large;
 };
 
 const char *role_name(uint32_t role);
@@ -49,6 +53,14 @@ bool role_parse(struct weft_str s, uint32_t *ret);
  */
 int message_check(struct weft_str json, const struct store_limits *limits,
 		  struct arena *a, struct message *ret, struct weft_error *err);
+
+/*
+ * Put what is large into blobs (blob.h), and turn the body and its facts into
+ * what is stored.  Does nothing the second time.
+ */
+int message_pack(struct message *m, const struct store_limits *limits,
+		 const struct blob_place *place, struct arena *a,
+		 struct weft_error *err);
 
 /*
  * The same facts from the body of a stored message; for derive().  What an

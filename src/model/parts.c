@@ -285,6 +285,16 @@ int parts_check(yyjson_val *parts, const char *name, uint64_t max,
 	return WEFT_OK;
 }
 
+/* The text of a part, or the beginning of it if the rest is kept apart. */
+static struct weft_str text_of(yyjson_val *part)
+{
+	yyjson_val *text = yyjson_obj_get(part, "text");
+
+	if (!text)
+		text = yyjson_obj_get(yyjson_obj_get(part, "blob"), "head");
+	return json_str(text);
+}
+
 void parts_read(yyjson_val *parts, struct weft_str *ret_text,
 		bool *ret_more_than_results)
 {
@@ -298,8 +308,26 @@ void parts_read(yyjson_val *parts, struct weft_str *ret_text,
 
 		more |= !yyjson_equals_str(type, "tool_result");
 		if (text.len == 0 && yyjson_equals_str(type, "text"))
-			text = json_str(yyjson_obj_get(part, "text"));
+			text = text_of(part);
 	}
 	*ret_text = text.len ? text : STR("");
 	*ret_more_than_results = more;
+}
+
+bool parts_have_image(yyjson_val *parts)
+{
+	yyjson_arr_iter it = yyjson_arr_iter_with(parts);
+	yyjson_val *part;
+
+	while ((part = yyjson_arr_iter_next(&it))) {
+		yyjson_val *type = yyjson_obj_get(part, "type");
+
+		if (yyjson_equals_str(type, "image"))
+			return true;
+		/* Those have nothing in them that has parts. */
+		if (yyjson_equals_str(type, "tool_result") &&
+		    parts_have_image(yyjson_obj_get(part, "content")))
+			return true;
+	}
+	return false;
 }

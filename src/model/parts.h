@@ -17,4 +17,7 @@ int parts_check(yyjson_val *parts, const char *name, uint64_t max,
 void parts_read(yyjson_val *parts, struct weft_str *ret_text,
 		bool *ret_more_than_results);
 
+/* Whether there is an image among them, or in a result.  Takes anything. */
+bool parts_have_image(yyjson_val *parts);
+
 #endif

@@ -2,6 +2,7 @@
 #include "store/blob_refs.h"
 
 #include "base/hash.h"
+#include "store/store.h"
 
 static struct weft_str behind(struct weft_str s, const char *mark)
 {
@@ -44,4 +45,15 @@ bool blob_ref_next(struct weft_str *rest, struct blob_ref *ret)
 			      SHA256_BYTES))
 			return true;
 	}
+}
+
+int report_lost_blob(struct store_report *report, const struct weft_id *session,
+		     const char *file, uint64_t line, uint64_t offset,
+		     const struct blob_ref *ref, struct weft_error *err)
+{
+	char hex[2 * SHA256_BYTES + 1];
+
+	hex_format(ref->sha256, SHA256_BYTES, hex);
+	return report_problem(report, session, file, line, offset, err,
+			      "blob %s, which it refers to, is missing", hex);
 }

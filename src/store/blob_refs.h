@@ -13,4 +13,9 @@
  */
 bool blob_ref_next(struct weft_str *rest, struct blob_ref *ret);
 
+/* Say that an event refers to a blob that is not there. */
+int report_lost_blob(struct store_report *report, const struct weft_id *session,
+		     const char *file, uint64_t line, uint64_t offset,
+		     const struct blob_ref *ref, struct weft_error *err);
+
 #endif

@@ -88,6 +88,8 @@ static int memory_open(const struct store_open *o, struct store **ret,
 	}
 	m->process = process_generation();
 	m->read_only = o->flags & STORE_READ_ONLY;
+	if (o->clock)
+		m->clock = *o->clock;
 	m->stamp = 1;
 	index_init(&m->index);
 	*ret = &m->store;
@@ -214,7 +216,7 @@ static const struct store_view_ops view_ops = {
 	.read_events = view_read_events,
 };
 
-static struct memory_blob *find_blob(const struct memory *m,
+struct memory_blob *memory_blob_find(const struct memory *m,
 				     const struct blob_ref *ref)
 {
 	struct table_node *n = table_first(
@@ -245,7 +247,7 @@ static int prepare(struct memory *m, const struct op_list *ops, void **prepared,
 		const struct store_op *op = &ops->v[i];
 		int r = WEFT_OK;
 
-		if (op->kind == OP_BLOB && !find_blob(m, op->u.blob))
+		if (op->kind == OP_BLOB && !memory_blob_find(m, op->u.blob))
 			r = no_such_blob(op->u.blob, err);
 		else if (op->kind == OP_EVENT)
 			r = memory_log_prepare(m, op->u.event, err);
@@ -273,7 +275,8 @@ static void commit(struct memory *m, const struct op_list *ops, void **prepared)
 		if (op->kind == OP_EVENT)
 			memory_log_commit(m, &op->u.event->session);
 		else if (op->kind == OP_BLOB)
-			find_blob(m, op->u.blob)->used = true;
+			memory_blob_find(m, op->u.blob)->at_ms =
+				clock_now_ms(&m->clock);
 	}
 	index_commit(&m->index, ops, prepared);
 }
@@ -566,7 +569,7 @@ static int memory_put_blob(struct store *s, struct weft_str bytes,
 {
 	struct memory *m = memory_of(s);
 	struct blob_ref ref = { .bytes = bytes.len };
-	struct memory_blob *fresh;
+	struct memory_blob *fresh, *known;
 	int r = memory_check_writable(m, err);
 
 	if (r < 0)
@@ -578,11 +581,14 @@ static int memory_put_blob(struct store *s, struct weft_str bytes,
 	if (!fresh)
 		return fail_no_memory(err);
 	fresh->ref = ref;
+	fresh->at_ms = clock_now_ms(&m->clock);
 	if (bytes.len > 0)
 		memcpy(fresh->bytes, bytes.ptr, bytes.len);
 
 	(void)pthread_rwlock_wrlock(&m->lock);
-	if (find_blob(m, &ref)) {
+	known = memory_blob_find(m, &ref);
+	if (known) {
+		known->at_ms = fresh->at_ms;
 		mem_free(fresh);
 	} else if (table_add(&m->blobs, &fresh->node,
 			     hash_bytes(ref.sha256, SHA256_BYTES)) < 0) {
@@ -633,7 +639,7 @@ static int memory_get_blob(struct store *s, const struct blob_ref *ref,
 
 	if (r < 0)
 		return r;
-	b = find_blob(m, ref);
+	b = memory_blob_find(m, ref);
 	r = b ? copy_blob(b, ref, a, ret, err) : no_such_blob(ref, err);
 	unlock(m);
 	return r;

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "base/table.h"
 #include "store/index.h"
 #include "store/store.h"
@@ -20,7 +21,8 @@ struct memory_log {
 struct memory_blob {
 	struct table_node node;
 	struct blob_ref ref;
-	bool used; /* a write has referred to it */
+	int64_t at_ms; /* when somebody put it or referred to it last */
+	bool used;     /* while blobs are collected: an event refers to it */
 	char bytes[];
 };
 
@@ -38,6 +40,7 @@ struct memory {
 	struct store store;
 	uint64_t process; /* process_generation() of who opened it */
 	bool read_only;
+	struct clock_source clock;
 
 	pthread_mutex_t writer;
 	pthread_rwlock_t lock;
@@ -63,6 +66,10 @@ int memory_check_process(const struct memory *m, struct weft_error *err);
 
 /* The same, and WEFT_READ_ONLY if nothing may be changed. */
 int memory_check_writable(const struct memory *m, struct weft_error *err);
+
+/* The blob with this hash, or NULL. */
+struct memory_blob *memory_blob_find(const struct memory *m,
+				     const struct blob_ref *ref);
 
 /* The session's log, or NULL. */
 struct memory_log *memory_log_find(const struct memory *m,

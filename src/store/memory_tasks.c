@@ -3,7 +3,9 @@
 #include "base/hash.h"
 #include "base/id.h"
 #include "base/mem.h"
+#include "model/blob.h"
 #include "model/event.h"
+#include "store/blob_refs.h"
 #include "store/memory.h"
 #include "store/rebuild.h"
 
@@ -52,11 +54,6 @@ static void count_log(struct walk *w, const struct memory_log *log)
 				 w->m->logs.n);
 }
 
-static void count_only(void *ctx, struct table_node *node)
-{
-	count_log(ctx, log_of(node));
-}
-
 /* ---- verify ---- */
 
 static const char *wrong_with(const struct store_event *kept,
@@ -68,6 +65,34 @@ static const char *wrong_with(const struct store_event *kept,
 	    read->type != kept->type)
 		return "the line says other than what was written";
 	return NULL;
+}
+
+/* A message must have all that it refers to. */
+static int verify_refs(struct walk *w, const struct memory_log *log, size_t i)
+{
+	const struct store_event *e = &log->v[i];
+	struct blob_refs refs = { 0 };
+	int r = WEFT_OK;
+
+	if (e->type != EVENT_MESSAGE || !blob_is_packed(e->body, e->state))
+		return WEFT_OK;
+	r = blob_list(e->body, &w->scratch, &refs, w->err);
+	for (size_t k = 0; k < refs.n && r == WEFT_OK; k++) {
+		if (!memory_blob_find(w->m, &refs.v[k]))
+			r = report_lost_blob(w->report, &log->session, NULL,
+					     i + 1, 0, &refs.v[k], w->err);
+	}
+	return r;
+}
+
+static void count_only(void *ctx, struct table_node *node)
+{
+	const struct memory_log *log = log_of(node);
+	struct walk *w = ctx;
+
+	count_log(w, log);
+	for (size_t i = 0; i < log->n && w->status == WEFT_OK; i++)
+		w->status = verify_refs(w, log, i);
 }
 
 static void verify_log(void *ctx, struct table_node *node)
@@ -90,6 +115,8 @@ static void verify_log(void *ctx, struct table_node *node)
 			w->status =
 				report_problem(w->report, &log->session, NULL,
 					       i + 1, 0, w->err, "%s", wrong);
+		if (w->status == WEFT_OK)
+			w->status = verify_refs(w, log, i);
 	}
 }
 
@@ -209,18 +236,63 @@ static int reindex(struct memory *m, struct store_report *report,
 
 /* ---- the rest ---- */
 
-static void drop_if_unused(void *ctx, struct table_node *node)
+/* Mark what the events of a log refer to. */
+static void mark_used(void *ctx, struct table_node *node)
+{
+	const struct memory_log *log = log_of(node);
+	struct walk *w = ctx;
+
+	for (size_t i = 0; i < log->n && w->status == WEFT_OK; i++) {
+		const struct store_event *e = &log->v[i];
+		struct blob_refs refs = { 0 };
+
+		if (e->type != EVENT_MESSAGE ||
+		    !blob_is_packed(e->body, e->state))
+			continue;
+		arena_reset(&w->scratch);
+		w->status = blob_list(e->body, &w->scratch, &refs, w->err);
+		for (size_t k = 0; k < refs.n; k++) {
+			struct memory_blob *b =
+				memory_blob_find(w->m, &refs.v[k]);
+
+			if (b)
+				b->used = true;
+		}
+	}
+}
+
+static void mark_unused(void *ctx, struct table_node *node)
+{
+	(void)ctx;
+	TABLE_ENTRY(node, struct memory_blob, node)->used = false;
+}
+
+static void drop_blob(struct walk *w, struct memory_blob *b)
+{
+	table_remove(&w->m->blobs, &b->node);
+	mem_free(b);
+	w->report->changed++;
+}
+
+static void drop_if_old(void *ctx, struct table_node *node)
 {
 	struct memory_blob *b = TABLE_ENTRY(node, struct memory_blob, node);
 	struct walk *w = ctx;
+	int64_t now = clock_now_ms(&w->m->clock);
 
-	if (b->used) {
-		w->report->blobs++;
-		return;
+	if (!b->used && b->at_ms < now - STORE_BLOB_REST_MS)
+		drop_blob(w, b);
+}
+
+static void drop_only(struct walk *w)
+{
+	for (size_t i = 0; i < w->report->n_only; i++) {
+		struct memory_blob *b =
+			memory_blob_find(w->m, &w->report->only[i]);
+
+		if (b && !b->used)
+			drop_blob(w, b);
 	}
-	table_remove(&w->m->blobs, node);
-	mem_free(b);
-	w->report->changed++;
 }
 
 static int drop_blobs(struct memory *m, struct store_report *report,
@@ -230,9 +302,15 @@ static int drop_blobs(struct memory *m, struct store_report *report,
 
 	walk_init(&w, m, report, err);
 	(void)pthread_rwlock_wrlock(&m->lock);
-	table_each(&m->blobs, drop_if_unused, &w);
+	table_each(&m->blobs, mark_unused, &w);
+	table_each(&m->logs, mark_used, &w);
+	if (w.status == WEFT_OK && report->only)
+		drop_only(&w);
+	else if (w.status == WEFT_OK)
+		table_each(&m->blobs, drop_if_old, &w);
+	report->blobs = m->blobs.n;
 	(void)pthread_rwlock_unlock(&m->lock);
-	return WEFT_OK;
+	return w.status;
 }
 
 static int count_all(struct memory *m, struct store_report *report,
@@ -245,7 +323,7 @@ static int count_all(struct memory *m, struct store_report *report,
 	table_each(&m->logs, count_only, &w);
 	report->blobs = m->blobs.n;
 	(void)pthread_rwlock_unlock(&m->lock);
-	return WEFT_OK;
+	return w.status;
 }
 
 int memory_maintain(struct store *s, uint32_t task, struct store_report *report,

@@ -7,9 +7,9 @@
 #include "base/hash.h"
 #include "base/id.h"
 #include "base/mem.h"
+#include "model/blob.h"
 #include "model/derive.h"
 #include "model/record.h"
-#include "store/blob_refs.h"
 
 /* Small enough for every store's largest write. */
 #define PAGE_EVENTS 256
@@ -112,14 +112,26 @@ struct chunk {
 	bool over; /* another one has written here meanwhile */
 };
 
-static void add_blobs(const struct chunk *c, struct op_list *out)
+static bool was_copied(const struct chunk *c, const struct blob_ref *ref)
 {
 	for (size_t i = 0; i < c->n_blobs; i++) {
-		struct store_op *op = op_list_add(out, OP_BLOB, c->id);
-
-		if (op)
-			op->u.blob = &c->blobs[i];
+		if (memcmp(c->blobs[i].sha256, ref->sha256, SHA256_BYTES) == 0)
+			return true;
 	}
+	return false;
+}
+
+/* A message whose blob the source has lost is moved all the same, as it is. */
+static void drop_lost(const struct chunk *c, struct op_list *out, size_t from)
+{
+	size_t kept = from;
+
+	for (size_t i = from; i < out->n; i++) {
+		if (out->v[i].kind != OP_BLOB ||
+		    was_copied(c, out->v[i].u.blob))
+			out->v[kept++] = out->v[i];
+	}
+	out->n = kept;
 }
 
 /* What a session spends climbs to who pays, and to who pays for those. */
@@ -170,12 +182,12 @@ static int plan_chunk(void *ctx, struct store_view *view, struct op_list *out,
 		if (op)
 			op->u.event = &c->v[i];
 		r = derive_event(rec, &c->v[i], NULL, out, err);
+		drop_lost(c, out, from);
 		if (r == WEFT_OK)
 			r = climb(view, out, from, err);
 		if (r < 0)
 			return r;
 	}
-	add_blobs(c, out);
 	op = op_list_add(out, OP_SESSION, c->id);
 	if (op)
 		op->u.rec = rec;
@@ -200,14 +212,19 @@ static bool keep_blob(struct chunk *c, const struct blob_ref *ref)
 	return true;
 }
 
-/* What only looks like a reference leads to nothing, and is left out. */
+/* One that the source has lost stays lost. */
 static int copy_blob(struct chunk *c, const struct blob_ref *ref)
 {
+	CLEANUP(arena_done) struct arena a;
 	struct move *m = c->m;
 	struct blob_ref copied;
 	struct weft_str bytes;
-	int r = m->from->ops->get_blob(m->from, ref, &m->scratch, &bytes,
-				       m->err);
+	int r;
+
+	if (was_copied(c, ref))
+		return WEFT_OK;
+	arena_init(&a, 0);
+	r = m->from->ops->get_blob(m->from, ref, &a, &bytes, m->err);
 
 	if (r == WEFT_NOT_FOUND || r == WEFT_CORRUPT)
 		return WEFT_OK;
@@ -222,12 +239,16 @@ static int copy_blobs(struct chunk *c)
 {
 	int r = WEFT_OK;
 
-	for (size_t i = 0; i < c->n; i++) {
-		struct weft_str rest = c->v[i].bytes;
-		struct blob_ref ref;
+	for (size_t i = 0; i < c->n && r == WEFT_OK; i++) {
+		const struct store_event *e = &c->v[i];
+		struct blob_refs refs = { 0 };
 
-		while (r == WEFT_OK && blob_ref_next(&rest, &ref))
-			r = copy_blob(c, &ref);
+		if (e->type != EVENT_MESSAGE || e->state == STATE_DAMAGED ||
+		    !blob_is_packed(e->body, e->state))
+			continue;
+		r = blob_list(e->body, &c->m->scratch, &refs, c->m->err);
+		for (size_t k = 0; k < refs.n && r == WEFT_OK; k++)
+			r = copy_blob(c, &refs.v[k]);
 	}
 	return r;
 }

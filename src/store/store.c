@@ -65,6 +65,7 @@ static const struct limit {
 	LIMIT(lease_ms_max, 60 * MINUTE_MS, 1, UINT64_C(3650) * DAY_MS),
 	LIMIT(todos, 1000, 1, 1u << 20),
 	LIMIT(memory_bytes, KIB(64), 1, MIB(64)),
+	LIMIT(blob_bytes, KIB(64), 1, MIB(1024)),
 };
 
 static uint64_t *limit_at(struct store_limits *l, const struct limit *limit)

@@ -71,7 +71,7 @@ mkfifo "$dir/hold"
 sqlite3 "$file" >/dev/null <"$dir/hold" &
 holder=$!
 exec 9>"$dir/hold"
-echo 'BEGIN IMMEDIATE; INSERT INTO blobs VALUES(zeroblob(32),0,0,0,zeroblob(0)); SELECT 1;' >&9
+echo 'BEGIN IMMEDIATE; INSERT INTO blobs VALUES(zeroblob(32),0,0,zeroblob(0)); SELECT 1;' >&9
 sleep 0.3
 refused 5 busy '*locked by another process*' append k x --store "$WEFT_STORE?busy_ms=100"
 # Reading goes on.
@@ -91,8 +91,8 @@ unshare -rm bash -euc '
 	"$WEFT" append k first >/dev/null
 	long=$(printf "%100000s" x)
 	status=0
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		"$WEFT" append k "$long" >/dev/null 2>"$1/err" || { status=$?; break; }
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		"$WEFT" append k "$i$long" >/dev/null 2>"$1/err" || { status=$?; break; }
 	done
 	"$WEFT" history k >"$1/out"
 	"$WEFT" verify >/dev/null

@@ -24,7 +24,7 @@ static const struct suite *const suites[] = {
 	&public_lease_suite,   &fence_suite,          &public_todo_suite,
 	&public_turn_suite,    &public_promote_suite, &public_memory_suite,
 	&public_fork_suite,    &public_marker_suite,  &public_reset_suite,
-	&compat_pico_suite,    &compat_claw_suite,
+	&compat_pico_suite,    &compat_claw_suite,    &public_blob_suite,
 };
 
 int main(int argc, char **argv)

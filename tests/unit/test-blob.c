@@ -335,7 +335,7 @@ static void what_is_old_and_unused_is_collected(void **state)
 	assert_int_equal(s.n, 0);
 	MUST(blob_collect(t->fs, DIR, NOW_MS + 1, is_used, &s, &report, &err));
 	assert_int_equal(report.changed, 2);
-	assert_int_equal(report.blobs, 8);
+	assert_int_equal(report.blobs, 7);
 	assert_int_equal(s.n, 2);
 	assert_int_equal(blob_exists(t->fs, DIR, &used), 1);
 	assert_int_equal(blob_exists(t->fs, DIR, &unused), 0);

@@ -313,6 +313,17 @@ int blob_exists(struct fs *fs, const char *dir, const struct blob_ref *ref)
 	       st.size == ref->bytes;
 }
 
+int blob_use(struct fs *fs, const char *dir, const struct blob_ref *ref)
+{
+	CLEANUP(file_cleanup) struct file *f = NULL;
+	struct file_stat st;
+	struct place p;
+
+	return find_place(dir, ref, &p, NULL) == WEFT_OK &&
+	       open_shared(fs, p.path, &f) == 0 && file_stat(f, &st) == 0 &&
+	       st.size == ref->bytes && touch(f, st.size) == 0;
+}
+
 /* ---- going through all ---- */
 
 /* A file below the directory of blobs. */
@@ -456,12 +467,14 @@ int blob_each(struct fs *fs, const char *dir, struct store_report *report,
  * Remove the file, unless somebody has touched, replaced or removed it since,
  * or is about to.
  */
-static int remove_old(struct walk *w, const struct found *found)
+static int remove_old(struct walk *w, const struct found *found,
+		      bool *ret_removed)
 {
 	CLEANUP(file_cleanup) struct file *f = NULL;
 	struct file_stat held, named;
 	int r = file_open(w->fs, found->path, FILE_WRITE, &f);
 
+	*ret_removed = false;
 	if (r == 0)
 		r = file_lock(f, 0, 1, FILE_LOCKED);
 	if (r == 0)
@@ -481,25 +494,29 @@ static int remove_old(struct walk *w, const struct found *found)
 		return fail_errno(w->err, r, "remove %s", found->name);
 	if (w->report)
 		w->report->changed++;
+	*ret_removed = true;
 	return WEFT_OK;
 }
 
 static int collect(struct walk *w, enum found_kind kind,
 		   const struct found *found)
 {
+	bool is_blob = kind == FOUND_BLOB, removed = false;
+	int r = WEFT_OK;
+
 	if (kind == FOUND_OTHER)
 		return tell_other(w, found->name);
-	if (kind == FOUND_BLOB && w->report)
-		w->report->blobs++;
-	if (found->st.mtime_ms >= w->before_ms)
-		return WEFT_OK;
-	if (kind == FOUND_BLOB) {
-		int used = w->call(w->ctx, &found->ref);
+	if (found->st.mtime_ms < w->before_ms) {
+		int used = is_blob ? w->call(w->ctx, &found->ref) : 0;
 
-		if (used != 0)
-			return used < 0 ? used : WEFT_OK;
+		if (used < 0)
+			return used;
+		if (!used)
+			r = remove_old(w, found, &removed);
 	}
-	return remove_old(w, found);
+	if (w->report && is_blob && !removed)
+		w->report->blobs++;
+	return r;
 }
 
 int blob_collect(struct fs *fs, const char *dir, int64_t before_ms,
@@ -518,4 +535,24 @@ int blob_collect(struct fs *fs, const char *dir, int64_t before_ms,
 	};
 
 	return walk_all(&w);
+}
+
+int blob_drop(struct fs *fs, const char *dir, const struct blob_ref *ref,
+	      struct store_report *report, struct weft_error *err)
+{
+	struct walk w = {
+		.fs = fs, .report = report, .err = err, .before_ms = INT64_MAX
+	};
+	struct place p;
+	struct found found = { .path = p.path, .name = p.hex };
+	bool removed;
+	int r = find_place(dir, ref, &p, err);
+
+	if (r == WEFT_OK)
+		r = remove_old(&w, &found, &removed);
+	if (r < 0)
+		return r;
+	r = fs_sync_dir(fs, p.shard);
+	return r < 0 && r != -ENOENT ? fail_errno(err, r, "blob %s", p.hex) :
+				       WEFT_OK;
 }

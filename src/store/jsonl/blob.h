@@ -3,9 +3,11 @@
  *
  * DESIGN: put writes a temporary file, syncs it, renames it, and always syncs
  * the shard directory, also when the blob was there already: whoever put it
- * may have died before doing so.  A hit touches the file, so that collection,
- * which only takes what is older than a day, cannot race a put; between looking
- * at the time and removing the file it is kept out by a lock on the file.
+ * may have died before doing so.  A hit touches the file, and so does the
+ * write that refers to it, under the store's lock; so collection, which holds
+ * that lock and only takes what is older than a day and not referred to before,
+ * can race neither.  Between looking at the time and removing the file it is
+ * kept out by a lock on the file.
  */
 #ifndef STORE_JSONL_BLOB_H
 #define STORE_JSONL_BLOB_H
@@ -22,6 +24,8 @@ int blob_get(struct fs *fs, const char *dir, const struct blob_ref *ref,
 	     struct arena *a, struct weft_str *ret, struct weft_error *err);
 /* 1 if it is there with its size, else 0; its hash is not checked. */
 int blob_exists(struct fs *fs, const char *dir, const struct blob_ref *ref);
+/* The same for a write that refers to it: it is as young as a new one then. */
+int blob_use(struct fs *fs, const char *dir, const struct blob_ref *ref);
 
 /*
  * Call `each` for every blob until it returns other than 0, which is returned.
@@ -35,11 +39,18 @@ int blob_each(struct fs *fs, const char *dir, struct store_report *report,
 /*
  * Remove blobs older than `before_ms` for which is_used() says 0, and left
  * over temporary files as old.  The report, unless NULL, counts the blobs that
- * were there, in `changed` what was removed.  A negative is_used() ends it.
+ * are left, in `changed` what was removed.  A negative is_used() ends it.
  */
 int blob_collect(struct fs *fs, const char *dir, int64_t before_ms,
 		 int (*is_used)(void *ctx, const struct blob_ref *ref),
 		 void *ctx, struct store_report *report,
 		 struct weft_error *err);
+
+/*
+ * Remove one blob, however young; WEFT_OK also if it is not there, or if
+ * somebody is putting it just now.  Its name is gone for good on return.
+ */
+int blob_drop(struct fs *fs, const char *dir, const struct blob_ref *ref,
+	      struct store_report *report, struct weft_error *err);
 
 #endif

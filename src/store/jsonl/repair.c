@@ -364,7 +364,7 @@ static int each_session(void *ctx, const struct weft_id *id)
 		r = file_stat(f, &st);
 	if (r < 0)
 		return fail_errno(w->err, -r, "open %s", path);
-	r = verify_file(w->js, id, f, st.size, &found, w->err);
+	r = verify_file(w->js, id, f, st.size, &found, w->report, w->err);
 	w->report->sessions++;
 	w->report->events += found.events;
 	if (r < 0 || found.n_problems == 0)

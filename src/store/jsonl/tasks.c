@@ -7,7 +7,8 @@
 #include "store/jsonl/lines.h"
 #include "store/jsonl/verify.h"
 
-#define BLOB_AGE_MS (24 * 3600 * 1000LL)
+/* How often to look for references while others write. */
+#define DROP_TRIES 8
 
 /* ---- blobs that nothing refers to ---- */
 
@@ -94,28 +95,90 @@ static void free_used(void *ctx, struct table_node *node)
 	mem_free(TABLE_ENTRY(node, struct used_blob, node));
 }
 
-/* The log is held, so that no commit refers to what is being removed. */
+static void forget_used(struct blob_search *b)
+{
+	table_each(&b->used, free_used, b);
+	table_done(&b->used);
+}
+
+/* Note all that is referred to; *ret_end is how far the log was known. */
+static int search_all(struct blob_search *b, uint64_t *ret_end)
+{
+	int r = refresh(b->js, b->err);
+
+	(void)pthread_mutex_lock(&b->js->mutex);
+	*ret_end = b->js->mine;
+	(void)pthread_mutex_unlock(&b->js->mutex);
+	return r == WEFT_OK ?
+		       path_each_session(b->js, search_session, b, b->err) :
+		       r;
+}
+
+/*
+ * What is written between the search and the lock has touched the blobs that it
+ * refers to, and nothing is written while the log is held.
+ */
 static int collect_blobs(struct jsonl *js, struct store_report *report,
 			 struct weft_error *err)
 {
 	struct blob_search b = { .js = js, .err = err };
 	char dir[PATH_BYTES];
-	int r = refresh(js, err);
+	uint64_t end;
+	int r = path_join(dir, js->dir, "blobs", err);
 
 	if (r == WEFT_OK)
-		r = path_each_session(js, search_session, &b, err);
-	if (r == WEFT_OK)
-		r = path_join(dir, js->dir, "blobs", err);
+		r = search_all(&b, &end);
 	if (r == WEFT_OK)
 		r = enter(js, err);
 	if (r == WEFT_OK) {
 		r = blob_collect(js->fs, dir,
-				 clock_now_ms(js->clock) - BLOB_AGE_MS, is_used,
-				 &b, report, err);
+				 clock_now_ms(js->clock) - STORE_BLOB_REST_MS,
+				 is_used, &b, report, err);
 		leave(js);
 	}
-	table_each(&b.used, free_used, &b);
-	table_done(&b.used);
+	forget_used(&b);
+	return r;
+}
+
+static int drop_listed(struct blob_search *b, struct store_report *report)
+{
+	char dir[PATH_BYTES];
+	int r = path_join(dir, b->js->dir, "blobs", b->err);
+
+	for (size_t i = 0; i < report->n_only && r == WEFT_OK; i++) {
+		if (!is_used(b, &report->only[i]))
+			r = blob_drop(b->js->fs, dir, &report->only[i], report,
+				      b->err);
+	}
+	return r;
+}
+
+/*
+ * Here age says nothing: if anything was written since the search began, it is
+ * done again.  In a store that never rests this gives up, and what is left is
+ * collected when it is old enough.
+ */
+static int drop_blobs(struct jsonl *js, struct store_report *report,
+		      struct weft_error *err)
+{
+	bool done = report->n_only == 0;
+	int r = WEFT_OK;
+
+	for (int i = 0; i < DROP_TRIES && !done && r == WEFT_OK; i++) {
+		struct blob_search b = { .js = js, .err = err };
+		uint64_t end;
+
+		r = search_all(&b, &end);
+		if (r == WEFT_OK)
+			r = enter(js, err);
+		if (r == WEFT_OK) {
+			done = js->st.end == end;
+			if (done)
+				r = drop_listed(&b, report);
+			leave(js);
+		}
+		forget_used(&b);
+	}
 	return r;
 }
 
@@ -163,6 +226,8 @@ static int do_alone(struct jsonl *js, uint32_t task,
 		r = repair_all(js, report, err);
 	else if (task == TASK_REINDEX)
 		r = reindex(js, report, err);
+	else if (report->only)
+		r = drop_blobs(js, report, err);
 	else
 		r = collect_blobs(js, report, err);
 	checkpoint_unlock(js);

@@ -4,14 +4,21 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "model/blob.h"
 #include "model/event.h"
+#include "store/blob_refs.h"
 #include "store/jsonl/blob.h"
 #include "store/jsonl/lines.h"
 
 /* One file under scrutiny. */
 struct scrutiny {
 	struct store_report *report;
+	struct store_report
+		*lost;     /* that blobs are missing; NULL: never mind */
+	const char *blobs; /* where they are */
+	struct fs *fs;
 	struct weft_id session;
 	const char *file;
 	struct arena arena;
@@ -60,6 +67,25 @@ static int check_number(struct scrutiny *s, const struct store_event *e)
 	return WEFT_OK;
 }
 
+/* A message must have all that it refers to. */
+static int check_refs(struct scrutiny *s, const struct store_event *e)
+{
+	struct blob_refs refs = { 0 };
+	int r;
+
+	if (!s->lost || e->type != EVENT_MESSAGE || e->state == STATE_DAMAGED ||
+	    !blob_is_packed(e->body, e->state))
+		return WEFT_OK;
+	r = blob_list(e->body, &s->arena, &refs, s->err);
+	for (size_t i = 0; i < refs.n && r == WEFT_OK; i++) {
+		if (!blob_exists(s->fs, s->blobs, &refs.v[i]))
+			r = report_lost_blob(s->lost, &s->session, s->file,
+					     s->line, s->offset, &refs.v[i],
+					     s->err);
+	}
+	return r;
+}
+
 static int check_event(struct scrutiny *s, struct weft_str text)
 {
 	struct store_event e;
@@ -87,6 +113,8 @@ static int check_event(struct scrutiny *s, struct weft_str text)
 	if (r == WEFT_OK && s->more && e.state == STATE_OK &&
 	    e.more != s->more - 1)
 		r = problem(s, "a group of lines is not whole");
+	if (r == WEFT_OK)
+		r = check_refs(s, &e);
 	s->more = e.more;
 	s->before = u64_max(s->before, e.last);
 	return r;
@@ -126,18 +154,22 @@ static int check_lines(struct scrutiny *s, struct file *f, uint64_t end)
 
 int verify_file(struct jsonl *js, const struct weft_id *id, struct file *f,
 		uint64_t end, struct store_report *report,
-		struct weft_error *err)
+		struct store_report *lost, struct weft_error *err)
 {
-	char local[80];
-	struct scrutiny s = {
-		.report = report, .session = *id, .file = local, .err = err
-	};
-	int r;
+	char local[80], blobs[PATH_BYTES];
+	struct scrutiny s = { .report = report,
+			      .lost = lost,
+			      .blobs = blobs,
+			      .fs = js->fs,
+			      .session = *id,
+			      .file = local,
+			      .err = err };
+	int r = path_join(blobs, js->dir, "blobs", err);
 
-	(void)js;
 	path_session_local(id, local);
 	arena_init(&s.arena, 0);
-	r = check_lines(&s, f, end);
+	if (r == WEFT_OK)
+		r = check_lines(&s, f, end);
 	arena_done(&s.arena);
 	report->sessions++;
 	report->bytes += end;
@@ -237,7 +269,8 @@ static int each_session(void *ctx, const struct weft_id *id)
 	}
 	CLEANUP(live_file_cleanup) struct live_file *file = src.file;
 
-	r = verify_file(w->js, id, file->f, src.end, w->report, w->err);
+	r = verify_file(w->js, id, file->f, src.end, w->report, w->report,
+			w->err);
 	if (r == WEFT_OK)
 		r = compare_record(w->js, id, src.file->f, w->report, w->err);
 	if (r == WEFT_OK && w->report->progress &&
@@ -251,19 +284,21 @@ static int each_blob(void *ctx, const struct blob_ref *ref)
 {
 	struct walk *w = ctx;
 	CLEANUP(arena_done) struct arena a;
-	char dir[PATH_BYTES];
+	char dir[PATH_BYTES], hex[2 * SHA256_BYTES + 1], file[96];
 	struct weft_str bytes;
 	struct weft_error e;
 	int r = path_join(dir, w->js->dir, "blobs", w->err);
 
+	hex_format(ref->sha256, SHA256_BYTES, hex);
+	(void)snprintf(file, sizeof(file), "blobs/%.2s/%s", hex, hex);
 	arena_init(&a, 0);
 	if (r < 0)
 		return r;
 	w->report->blobs++;
 	r = blob_get(w->js->fs, dir, ref, &a, &bytes, &e);
 	if (r < 0)
-		return report_problem(w->report, NULL, "blobs", 0, 0, w->err,
-				      "%s", e.message);
+		return report_problem(w->report, NULL, file, 0, 0, w->err, "%s",
+				      e.message);
 	return WEFT_OK;
 }
 

@@ -4,10 +4,11 @@
 
 #include "store/jsonl/jsonl.h"
 
-/* Put what is wrong with one session's file into the report. */
+/* Put what is wrong with one session's file into the report, and which blobs it
+ * misses into `lost`: nobody can mend that. */
 int verify_file(struct jsonl *js, const struct weft_id *id, struct file *f,
 		uint64_t end, struct store_report *report,
-		struct weft_error *err);
+		struct store_report *lost, struct weft_error *err);
 int verify_all(struct jsonl *js, struct store_report *report,
 	       struct weft_error *err);
 

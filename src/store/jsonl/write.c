@@ -324,9 +324,10 @@ static int check_blobs(struct jsonl *js, const struct op_list *ops,
 
 	for (size_t i = 0; i < ops->n && r == WEFT_OK; i++) {
 		if (ops->v[i].kind == OP_BLOB &&
-		    !blob_exists(js->fs, dir, ops->v[i].u.blob))
+		    !blob_use(js->fs, dir, ops->v[i].u.blob))
 			r = fail(err, WEFT_NOT_FOUND,
-				 "an attachment is not in the store");
+				 "a blob that the write refers to is not in "
+				 "the store");
 	}
 	return r;
 }

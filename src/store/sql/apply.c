@@ -35,7 +35,8 @@ struct batch {
 	const struct sql_view *view;
 	struct arena *arena;
 	struct table table; /* struct touched */
-	struct pointers sessions, events, names, hides, blobs;
+	struct pointers sessions, events, names, hides;
+	struct pointers blobs, refs; /* what is referred to, and by whom */
 	struct weft_error *err;
 };
 
@@ -107,15 +108,22 @@ static bool take_hide(struct batch *b, const struct store_op *op)
 	return push(b, &b->hides, op);
 }
 
-static bool take_blob(struct batch *b, const struct blob_ref *ref)
+static bool take_blob(struct batch *b, const struct store_op *op)
 {
-	for (size_t i = 0; i < b->blobs.n; i++) {
-		const struct blob_ref *other = b->blobs.v[i];
+	const struct blob_ref *ref = op->u.blob;
+	bool known = false;
 
-		if (memcmp(other->sha256, ref->sha256, SHA256_BYTES) == 0)
+	for (size_t i = 0; i < b->refs.n; i++) {
+		const struct store_op *other = b->refs.v[i];
+
+		if (memcmp(other->u.blob->sha256, ref->sha256, SHA256_BYTES) !=
+		    0)
+			continue;
+		known = true;
+		if (id_eq(&other->session, &op->session))
 			return true;
 	}
-	return push(b, &b->blobs, ref);
+	return (known || push(b, &b->blobs, ref)) && push(b, &b->refs, op);
 }
 
 static bool take_op(struct batch *b, const struct store_op *op)
@@ -145,7 +153,7 @@ static bool take_op(struct batch *b, const struct store_op *op)
 	case OP_HIDE:
 		return take_hide(b, op);
 	case OP_BLOB:
-		return take_blob(b, op->u.blob);
+		return take_blob(b, op);
 	}
 	return true;
 }
@@ -413,19 +421,15 @@ static int name_missing_blob(struct batch *b)
 {
 	for (size_t i = 0; i < b->blobs.n; i++) {
 		const struct blob_ref *ref = b->blobs.v[i];
-		struct sql_rows row = {
-			&(struct sql_value){ .kind = SQL_BYTES,
-					     .s = { (const char *)ref->sha256,
-						    SHA256_BYTES } },
-			1, 1
-		};
-		uint64_t changed = 0;
-		int r = b->c->store->driver->run(b->c, Q_USE_BLOBS, &row, NULL,
-						 NULL, &changed, b->err);
+		int64_t found = 0;
+		int r = sql_number(
+			b->c, Q_HAS_BLOB,
+			SQL_ROW(sql_bytes(ref->sha256, SHA256_BYTES)), &found,
+			b->err);
 
 		if (r < 0)
 			return r;
-		if (changed == 0)
+		if (!found)
 			return sql_no_such_blob(ref, b->err);
 	}
 	return WEFT_OK;
@@ -433,8 +437,9 @@ static int name_missing_blob(struct batch *b)
 
 static int use_blobs(struct batch *b)
 {
+	int64_t now = clock_now_ms(&b->c->store->clock);
 	size_t n = b->blobs.n;
-	struct sql_value *v = ARENA_ARRAY(b->arena, struct sql_value, n);
+	struct sql_value *v = ARENA_ARRAY(b->arena, struct sql_value, 2 * n);
 	uint64_t changed = 0;
 	int r;
 
@@ -442,14 +447,34 @@ static int use_blobs(struct batch *b)
 		return arena_error(b->arena, b->err);
 	if (n == 0)
 		return WEFT_OK;
-	for (size_t i = 0; i < n; i++)
-		v[i] = sql_bytes(
+	for (size_t i = 0; i < n; i++) {
+		v[2 * i] = sql_bytes(
 			((const struct blob_ref *)b->blobs.v[i])->sha256,
 			SHA256_BYTES);
+		v[2 * i + 1] = sql_int(now);
+	}
 	r = b->c->store->driver->run(b->c, Q_USE_BLOBS,
-				     &(struct sql_rows){ v, n, 1 }, NULL, NULL,
+				     &(struct sql_rows){ v, n, 2 }, NULL, NULL,
 				     &changed, b->err);
 	return r == WEFT_OK && changed < n ? name_missing_blob(b) : r;
+}
+
+static int put_refs(struct batch *b)
+{
+	size_t n = b->refs.n;
+	struct sql_value *v = ARENA_ARRAY(b->arena, struct sql_value, 2 * n);
+
+	if (!v)
+		return arena_error(b->arena, b->err);
+	for (size_t i = 0; i < n; i++) {
+		const struct store_op *op = b->refs.v[i];
+
+		v[2 * i] = sql_id(&op->session);
+		v[2 * i + 1] = sql_bytes(op->u.blob->sha256, SHA256_BYTES);
+	}
+	return n == 0 ? WEFT_OK :
+			sql_run(b->c, Q_PUT_REFS, &(struct sql_rows){ v, n, 2 },
+				NULL, NULL, b->err);
 }
 
 /* Rows are locked in the order of their ids, by whoever writes. */
@@ -463,6 +488,8 @@ static int put_all(struct batch *b)
 {
 	int r = use_blobs(b);
 
+	if (r == WEFT_OK)
+		r = put_refs(b);
 	if (b->sessions.n > 1)
 		qsort((void *)b->sessions.v, b->sessions.n,
 		      sizeof(*b->sessions.v), by_id);

@@ -188,6 +188,29 @@ int sql_put_records(struct sql_conn *c, const struct session_rec *const *recs,
 		    struct weft_error *err);
 int sql_no_such_blob(const struct blob_ref *ref, struct weft_error *err);
 
+/* ---- references to blobs ---- */
+
+struct sql_refs {
+	struct blob_ref *v;
+	size_t n, room;
+};
+
+/* Add what an event refers to. */
+int sql_refs_add(struct sql_refs *refs, const struct store_event *e,
+		 struct arena *a, struct weft_error *err);
+/* Make the rows of a session say this, which is sorted; *ret_changed is 1 if
+ * they said something else. */
+int sql_refs_settle(struct sql_conn *c, const struct weft_id *session,
+		    struct sql_refs *refs, struct arena *a,
+		    uint64_t *ret_changed, struct weft_error *err);
+/*
+ * Make the rows of a session say what its events refer to now.  For whoever
+ * removes or blanks events, in the same transaction: what only they referred to
+ * can be dropped then (TASK_BLOBS in store.h).
+ */
+int sql_refs_renew(struct sql_conn *c, const struct weft_id *session,
+		   struct weft_error *err);
+
 /* ---- slots of struct store_ops ---- */
 
 int sql_store_write(struct store *s, const struct store_want *want,

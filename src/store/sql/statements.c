@@ -35,8 +35,11 @@ static const char tables[] =
 	"hidden %I NOT NULL,by_seq %I NOT NULL,PRIMARY KEY(session,target))"
 	"[[ WITHOUT ROWID, STRICT| PARTITION BY HASH(session)]];"
 	"CREATE TABLE blobs(sha256 %B PRIMARY KEY NOT NULL,bytes %I NOT NULL,"
-	"at_ms %I NOT NULL,used %I NOT NULL,data %B NOT NULL)[[ STRICT|]];"
-	"CREATE INDEX blobs_unused ON blobs(at_ms) WHERE used=0;";
+	"at_ms %I NOT NULL,data %B NOT NULL)[[ STRICT|]];"
+	"CREATE INDEX blobs_at ON blobs(at_ms);"
+	"CREATE TABLE blob_refs(sha256 %B NOT NULL,session %B NOT NULL,"
+	"PRIMARY KEY(sha256,session))[[ WITHOUT ROWID, STRICT|]];"
+	"CREATE INDEX blob_refs_session ON blob_refs(session);";
 
 static void add_partitions(struct buf *b, const char *table, unsigned n)
 {
@@ -90,6 +93,10 @@ void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect,
 	" ORDER BY seq" direction " LIMIT ?5"                            \
 	"[[|) AS e WHERE coalesce(before,0)<=?6 ORDER BY seq" direction "]]"
 
+#define NO_REF                                    \
+	" AND NOT EXISTS(SELECT 1 FROM blob_refs" \
+	" WHERE blob_refs.sha256=blobs.sha256)"
+
 static_assert(EVENT_SESSION == 1 && STATE_DAMAGED == 3 && STATE_GONE == 4,
 	      "as in the statements");
 
@@ -132,14 +139,36 @@ static const struct {
 			   " ON CONFLICT(session,target) DO UPDATE"
 			   " SET hidden=excluded.hidden,by_seq=excluded.by_seq"
 			   " WHERE excluded.by_seq>=hidden.by_seq" },
-	[Q_USE_BLOBS] = { "b", "UPDATE blobs SET used=1#F WHERE sha256=@1" },
-	/* One that is there already is as fresh as a new one. */
+	/*
+	 * Whoever refers to a blob keeps its row, and makes it young: who waits
+	 * for the row to drop it looks at its age again.  With one that is
+	 * dropped whatever its age, look for references after it is locked.
+	 */
+	[Q_USE_BLOBS] = { "bi", "UPDATE blobs"
+				" SET at_ms=[[max|greatest]](at_ms,@2)#F"
+				" WHERE sha256=@1" },
+	[Q_PUT_REFS] = { "bb", "INSERT INTO blob_refs(session,sha256) #V"
+			       " ON CONFLICT(sha256,session) DO NOTHING" },
+	[Q_REFS_OF] = { "b", "SELECT sha256 FROM blob_refs WHERE session=?1" },
+	[Q_CLEAR_REFS_OF] = { "b", "DELETE FROM blob_refs WHERE session=?1" },
+	[Q_CLEAR_LONE_REFS] = { "", "DELETE FROM blob_refs WHERE NOT EXISTS"
+				    "(SELECT 1 FROM events"
+				    " WHERE events.session="
+				    "blob_refs.session)" },
+	/* One that is there already is as fresh as a new one, and as good. */
 	[Q_PUT_BLOB] = { "biib",
-			 "INSERT INTO blobs(sha256,bytes,at_ms,used,data)"
-			 " VALUES(?1,?2,?3,0,?4) ON CONFLICT(sha256)"
-			 " DO UPDATE SET at_ms=excluded.at_ms" },
+			 "INSERT INTO blobs(sha256,bytes,at_ms,data)"
+			 " VALUES(?1,?2,?3,?4) ON CONFLICT(sha256) DO UPDATE"
+			 " SET at_ms=[[max|greatest]](blobs.at_ms,"
+			 "excluded.at_ms),bytes=excluded.bytes,"
+			 "data=CASE WHEN blobs.data=excluded.data"
+			 " THEN blobs.data ELSE excluded.data END" },
 	[Q_GET_BLOB] = { "b", "SELECT bytes,data FROM blobs WHERE sha256=?1" },
-	[Q_DROP_BLOBS] = { "i", "DELETE FROM blobs WHERE used=0 AND at_ms<?1" },
+	[Q_HAS_BLOB] = { "b", "SELECT 1 FROM blobs WHERE sha256=?1" },
+	[Q_LOCK_BLOB] = { "b", "SELECT 1 FROM blobs WHERE sha256=?1"
+			       "[[| FOR UPDATE]]" },
+	[Q_DROP_BLOB] = { "b", "DELETE FROM blobs WHERE sha256=?1" NO_REF },
+	[Q_DROP_BLOBS] = { "i", "DELETE FROM blobs WHERE at_ms<?1" NO_REF },
 	[Q_NEXT_BLOB] = { "b", "SELECT sha256,bytes,data FROM blobs"
 			       " WHERE sha256>?1 ORDER BY sha256 LIMIT 1" },
 	[Q_NEXT_SESSION] = { "b", "SELECT session FROM events WHERE session>?1"
@@ -169,6 +198,7 @@ static bool runs_for_rows(uint32_t key)
 	case Q_PUT_NAMES:
 	case Q_PUT_HIDDEN:
 	case Q_USE_BLOBS:
+	case Q_PUT_REFS:
 		return true;
 	default:
 		return false;

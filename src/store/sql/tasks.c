@@ -4,12 +4,10 @@
 #include "base/hash.h"
 #include "base/id.h"
 #include "model/event.h"
+#include "store/blob_refs.h"
 #include "store/rebuild.h"
 #include "store/sql/columns.h"
 #include "store/sql/sql.h"
-
-/* How long a blob that nothing refers to may wait for who will. */
-#define BLOB_REST_MS (24 * 60 * 60 * INT64_C(1000))
 
 /* One walk over all events. */
 struct walk {
@@ -18,8 +16,12 @@ struct walk {
 	struct arena scratch; /* of one page */
 	uint64_t total;       /* sessions, about */
 	int (*each)(struct walk *w, const struct store_event *e);
+	int (*after)(struct walk *w, const struct weft_id *id); /* or NULL */
 	struct rebuild *fresh; /* reindex: what is being built */
 	uint64_t next, line;   /* verify: what number should come */
+	struct sql_refs refs;  /* reindex: of one session */
+	struct arena refs_arena;
+	uint64_t refs_changed;
 	struct weft_error *err;
 };
 
@@ -38,6 +40,8 @@ static int walk_session(struct walk *w, const struct weft_id *id)
 	struct event_page page = { .done = 0 };
 
 	w->next = w->line = 0;
+	w->refs = (struct sql_refs){ 0 };
+	arena_reset(&w->refs_arena);
 	while (!page.done) {
 		int r;
 
@@ -56,7 +60,7 @@ static int walk_session(struct walk *w, const struct weft_id *id)
 		if (page.n == 0)
 			break;
 	}
-	return WEFT_OK;
+	return w->after ? w->after(w, id) : WEFT_OK;
 }
 
 static int walk_all(struct walk *w)
@@ -84,7 +88,48 @@ static int walk_all(struct walk *w)
 	return r;
 }
 
+/* Walk over all events with a connection; `w` has the rest. */
+static int walk_with(struct walk *w, struct sql_conn *c)
+{
+	int r;
+
+	w->c = c;
+	arena_init(&w->scratch, 0);
+	arena_init(&w->refs_arena, 0);
+	r = walk_all(w);
+	arena_done(&w->refs_arena);
+	arena_done(&w->scratch);
+	return r;
+}
+
 /* ---- verify ---- */
+
+/* A message must have all that it refers to. */
+static int verify_refs(struct walk *w, const struct store_event *e)
+{
+	int r;
+
+	w->refs.n = 0;
+	r = sql_refs_add(&w->refs, e, &w->refs_arena, w->err);
+	for (size_t i = 0; i < w->refs.n && r == WEFT_OK; i++) {
+		const struct blob_ref *ref = &w->refs.v[i];
+		int64_t found = 0;
+
+		r = sql_number(w->c, Q_HAS_BLOB,
+			       SQL_ROW(sql_bytes(ref->sha256, SHA256_BYTES)),
+			       &found, w->err);
+		if (r == WEFT_OK && !found)
+			r = report_lost_blob(w->report, &e->session, NULL,
+					     w->line, 0, ref, w->err);
+	}
+	return r;
+}
+
+static int look_for_lost(struct walk *w, const struct store_event *e)
+{
+	w->line++;
+	return verify_refs(w, e);
+}
 
 static const char *wrong_with(const struct store_event *kept,
 			      const struct store_event *read)
@@ -105,6 +150,7 @@ static int verify_event(struct walk *w, const struct store_event *e)
 	CLEANUP(arena_done) struct arena own;
 	struct store_event again;
 	const char *wrong;
+	int r = WEFT_OK;
 
 	arena_init(&own, 0);
 	event_read(&e->session, e->bytes, &own, &again);
@@ -115,9 +161,10 @@ static int verify_event(struct walk *w, const struct store_event *e)
 		wrong = "the number is not the next one";
 	w->next = e->last + 1;
 	w->line++;
-	return wrong ? report_problem(w->report, &e->session, NULL, w->line, 0,
-				      w->err, "%s", wrong) :
-		       WEFT_OK;
+	if (wrong)
+		r = report_problem(w->report, &e->session, NULL, w->line, 0,
+				   w->err, "%s", wrong);
+	return r == WEFT_OK ? verify_refs(w, e) : r;
 }
 
 struct blob_check {
@@ -175,14 +222,11 @@ static int verify(struct sql_store *s, struct store_report *report,
 		r = s->driver->begin(c, SQL_FOR_READING, err);
 	if (r < 0)
 		return r;
-	w.c = c;
-	arena_init(&w.scratch, 0);
 	r = s->driver->check(c, report, err);
 	if (r == WEFT_OK)
-		r = walk_all(&w);
+		r = walk_with(&w, c);
 	if (r == WEFT_OK)
 		r = verify_blobs(&w);
-	arena_done(&w.scratch);
 	s->driver->rollback(c);
 	return r;
 }
@@ -191,7 +235,22 @@ static int verify(struct sql_store *s, struct store_report *report,
 
 static int derive_again(struct walk *w, const struct store_event *e)
 {
-	return rebuild_event(w->fresh, e, w->err);
+	int r = rebuild_event(w->fresh, e, w->err);
+
+	return r == WEFT_OK ?
+		       sql_refs_add(&w->refs, e, &w->refs_arena, w->err) :
+		       r;
+}
+
+/* All events of a session were seen: so much for its references. */
+static int settle_refs(struct walk *w, const struct weft_id *id)
+{
+	uint64_t changed = 0;
+	int r = sql_refs_settle(w->c, id, &w->refs, &w->refs_arena, &changed,
+				w->err);
+
+	w->refs_changed += changed;
+	return r;
 }
 
 /* What is in the tables against what should be. */
@@ -338,9 +397,13 @@ static int put_all(struct walk *w)
 
 static int rebuild_all(struct walk *w)
 {
-	uint64_t differences = 0;
-	int r = walk_all(w);
+	uint64_t differences = 0, lone = 0;
+	int r = walk_with(w, w->c);
 
+	arena_init(&w->scratch, 0);
+	if (r == WEFT_OK)
+		r = w->c->store->driver->run(w->c, Q_CLEAR_LONE_REFS, NULL,
+					     NULL, NULL, &lone, w->err);
 	if (r == WEFT_OK)
 		r = rebuild_settle(w->fresh, w->err);
 	if (r == WEFT_OK)
@@ -348,7 +411,8 @@ static int rebuild_all(struct walk *w)
 	if (r == WEFT_OK && differences > 0)
 		r = put_all(w);
 	if (r == WEFT_OK)
-		w->report->changed = differences;
+		w->report->changed = differences + w->refs_changed + lone;
+	arena_done(&w->scratch);
 	return r;
 }
 
@@ -359,12 +423,12 @@ static int reindex(struct sql_store *s, struct store_report *report,
 	struct walk w = { .c = s->write_conn,
 			  .report = report,
 			  .each = derive_again,
+			  .after = settle_refs,
 			  .fresh = &fresh,
 			  .err = err };
 	int r;
 
 	rebuild_init(&fresh);
-	arena_init(&w.scratch, 0);
 	(void)pthread_mutex_lock(&s->writer);
 	r = s->driver->begin(w.c, SQL_FOR_WRITING, err);
 	if (r == WEFT_OK)
@@ -374,25 +438,71 @@ static int reindex(struct sql_store *s, struct store_report *report,
 	if (r < 0)
 		s->driver->rollback(w.c);
 	(void)pthread_mutex_unlock(&s->writer);
-	arena_done(&w.scratch);
 	return r;
 }
 
 /* ---- the rest ---- */
 
+/* What is derived is made anew; what is lost nobody can mend. */
+static int repair(struct sql_store *s, struct store_report *report,
+		  struct weft_error *err)
+{
+	CLEANUP(sql_release) struct sql_conn *c = NULL;
+	struct store_report found = { .arena = report->arena };
+	struct walk w = { .report = &found, .each = look_for_lost, .err = err };
+	int r = reindex(s, report, err);
+
+	if (r == WEFT_OK)
+		r = sql_reader(s, &c, err);
+	if (r == WEFT_OK)
+		r = s->driver->begin(c, SQL_FOR_READING, err);
+	if (r < 0)
+		return r;
+	r = walk_with(&w, c);
+	s->driver->rollback(c);
+	report->problems = found.problems;
+	report->n_problems = found.n_problems;
+	report->room = found.room;
+	return r;
+}
+
+/* These and no others: whoever is about to refer to one waits for its row, or
+ * has it and is waited for. */
+static int drop_only(struct sql_conn *c, struct store_report *report,
+		     struct weft_error *err)
+{
+	int r = WEFT_OK;
+
+	for (size_t i = 0; i < report->n_only && r == WEFT_OK; i++) {
+		const struct sql_rows *row = SQL_ROW(
+			sql_bytes(report->only[i].sha256, SHA256_BYTES));
+		uint64_t n = 0;
+		int64_t found;
+
+		r = sql_number(c, Q_LOCK_BLOB, row, &found, err);
+		if (r == WEFT_OK)
+			r = c->store->driver->run(c, Q_DROP_BLOB, row, NULL,
+						  NULL, &n, err);
+		report->changed += n;
+	}
+	return r;
+}
+
 static int drop_blobs(struct sql_store *s, struct store_report *report,
 		      struct weft_error *err)
 {
-	struct sql_conn *c = s->write_conn;
 	int64_t left = 0, now = clock_now_ms(&s->clock);
+	struct sql_conn *c = s->write_conn;
 	int r;
 
 	(void)pthread_mutex_lock(&s->writer);
 	r = s->driver->begin(c, SQL_FOR_WRITING, err);
-	if (r == WEFT_OK)
+	if (r == WEFT_OK && report->only)
+		r = drop_only(c, report, err);
+	else if (r == WEFT_OK)
 		r = s->driver->run(c, Q_DROP_BLOBS,
-				   SQL_ROW(sql_int(now - BLOB_REST_MS)), NULL,
-				   NULL, &report->changed, err);
+				   SQL_ROW(sql_int(now - STORE_BLOB_REST_MS)),
+				   NULL, NULL, &report->changed, err);
 	if (r == WEFT_OK)
 		r = sql_number(c, Q_COUNT_BLOBS, NULL, &left, err);
 	if (r == WEFT_OK)
@@ -420,7 +530,8 @@ int sql_store_maintain(struct store *store, uint32_t task,
 		return WEFT_OK;
 	case TASK_VERIFY:
 		return verify(s, report, err);
-	case TASK_REPAIR: /* what is derived; the database mends itself */
+	case TASK_REPAIR: /* the database mends itself */
+		return repair(s, report, err);
 	case TASK_REINDEX:
 		return reindex(s, report, err);
 	case TASK_BLOBS:
