@@ -175,6 +175,323 @@ WEFT_API int weft_claw_rebuild_history(struct weft_store *store,
 				       struct weft_answer **ret,
 				       struct weft_error *err);
 
+/* ---- an assistant: ChatSession ----
+ *
+ * A chat is {"session":session,"history":[messages]}.  Where people talk is a
+ * platform there and a channel here; it is trimmed and in small letters.
+ */
+
+/* What a chat begins with; empty where there is nothing to say. */
+struct weft_chat_options {
+	size_t size;
+	struct weft_str agent; /* who answers; default main */
+	struct weft_str user, platform, user_role;
+	struct weft_str tools;  /* JSON: a list, or an object by name */
+	struct weft_str prompt; /* becomes the first message, the system's */
+};
+
+/* Nothing to say. */
+WEFT_API void weft_chat_options_init(struct weft_chat_options *o, size_t size);
+
+/*
+ * NewChatSession: "new", and "append" for the prompt.  The answer is the
+ * session.  The stored tools are for people to see: what a user may do is
+ * decided by who asks, each time.
+ */
+WEFT_API int weft_chat_new_session(struct weft_store *store,
+				   const struct weft_chat_options *options,
+				   struct weft_answer **ret,
+				   struct weft_error *err);
+
+/*
+ * SaveChatSession: write down what was changed in a chat since it was loaded.
+ * Messages at the end of its history that have no id are new: "append".  Then
+ * "set" for agent, slug, model, user, channel, user_role, tools and metadata
+ * that are others than those stored.  The answer, unless ret is NULL, is the
+ * chat as it is now.  The original writes the whole file; here two who save
+ * the same chat do not overwrite each other: the second is STALE, and loads
+ * again.
+ */
+WEFT_API int weft_chat_save_session(struct weft_store *store, const char *chat,
+				    size_t chat_len, struct weft_answer **ret,
+				    struct weft_error *err);
+
+/* LoadChatSession: "show" and "history".  NOT_FOUND if there is none. */
+WEFT_API int weft_chat_load_session(struct weft_store *store, const char *id,
+				    size_t id_len, struct weft_answer **ret,
+				    struct weft_error *err);
+
+/*
+ * The chat that a user was in last on a platform: "list" by user and channel,
+ * newest interaction first.  NOT_FOUND if there is none; whether it is too old
+ * to go on with is the reset policy's to say (docs/LIFECYCLE.md).
+ */
+WEFT_API int weft_chat_load_last_session(struct weft_store *store,
+					 const char *user, size_t user_len,
+					 const char *platform,
+					 size_t platform_len,
+					 struct weft_answer **ret,
+					 struct weft_error *err);
+
+/* ---- hygge: package session ----
+ *
+ * Ids are whole ids; an empty one is INVALID, an unknown one NOT_FOUND, also
+ * where the original has an empty answer or another error.  Sessions, messages,
+ * markers, memories and todos are those of docs/API.md: ParentID is "parent",
+ * ForkMessageID "fork_seq", Totals "total", OwnTotals "own",
+ * FirstMessagePreview "first_user", LastUserMessage "last_user".
+ * Opening and closing are weft_open and weft_close.
+ */
+
+/* What a session begins with. */
+struct weft_hygge_new_options {
+	size_t size;
+	struct weft_str project_dir;     /* must be there */
+	struct weft_str provider, model; /* must be there */
+	struct weft_str slug;
+	struct weft_str parent_id;       /* of a fork or a subagent */
+	struct weft_str fork_message_id; /* of a fork: the last it has */
+	struct weft_str parent_tool_use_id;
+	struct weft_str kind; /* primary (default) or subagent */
+};
+
+/* Nothing set. */
+WEFT_API void weft_hygge_new_options_init(struct weft_hygge_new_options *o,
+					  size_t size);
+
+/*
+ * CreateSession: "new", or "fork" if there is a fork_message_id.  The answer is
+ * the session.  The message must be one that the parent shows; a subagent
+ * begins with nothing said.
+ */
+WEFT_API int weft_hygge_create_session(
+	struct weft_store *store, const struct weft_hygge_new_options *options,
+	struct weft_answer **ret, struct weft_error *err);
+
+/* GetSession: "show"; a deleted one too. */
+WEFT_API int weft_hygge_get_session(struct weft_store *store, const char *id,
+				    size_t id_len, struct weft_answer **ret,
+				    struct weft_error *err);
+
+struct weft_hygge_list_options {
+	size_t size;
+	int64_t limit; /* 0 or less: 50 */
+	uint32_t include_deleted;
+	uint32_t reserved;
+	struct weft_str project_dir;
+	struct weft_str kind; /* primary or subagent; empty: both */
+	struct weft_str parent_id;
+	struct weft_str query;
+};
+
+/* Everything, 50 of it. */
+WEFT_API void weft_hygge_list_options_init(struct weft_hygge_list_options *o,
+					   size_t size);
+
+/*
+ * ListSessions: "list" by creation, newest first; an array.  `options` may be
+ * NULL.  The query is applied before the limit, and accents do not count.
+ */
+WEFT_API int weft_hygge_list_sessions(
+	struct weft_store *store, const struct weft_hygge_list_options *options,
+	struct weft_answer **ret, struct weft_error *err);
+
+/*
+ * UpdateSessionTotals: "usage_add".  `delta` is JSON, as the usage of a
+ * message.  What a subagent spends is its parents' too, at once; nothing can
+ * be taken back, so that a negative number is INVALID.
+ */
+WEFT_API int weft_hygge_update_session_totals(struct weft_store *store,
+					      const char *id, size_t id_len,
+					      const char *delta,
+					      size_t delta_len,
+					      struct weft_error *err);
+
+/*
+ * PropagateTotals: the same, with the totals afterwards of all who pay, the
+ * session first: [{"id","total"}, ...], at most 33.  A message's own usage has
+ * been counted, for all of them, when it was appended: do not add it again.
+ * A fork pays for itself, so that its parent is not among them.
+ */
+WEFT_API int weft_hygge_propagate_totals(struct weft_store *store,
+					 const char *id, size_t id_len,
+					 const char *delta, size_t delta_len,
+					 struct weft_answer **ret,
+					 struct weft_error *err);
+
+/* SoftDeleteSession: "delete".  Twice is once.  A deleted session takes no
+ * more messages; restore brings it back. */
+WEFT_API int weft_hygge_soft_delete_session(struct weft_store *store,
+					    const char *id, size_t id_len,
+					    struct weft_error *err);
+
+/* RenameSession: "rename".  Empty takes the title away; the same one again is
+ * no act. */
+WEFT_API int weft_hygge_rename_session(struct weft_store *store, const char *id,
+				       size_t id_len, const char *slug,
+				       size_t slug_len, struct weft_error *err);
+
+/*
+ * LatestUserMessageID: the last message of the user that was said in the
+ * session itself and is not redacted; empty if there is none.
+ */
+WEFT_API int weft_hygge_latest_user_message_id(struct weft_store *store,
+					       const char *session,
+					       size_t session_len,
+					       char ret[WEFT_ID_CHARS + 2],
+					       struct weft_error *err);
+
+/* Of what, up to and with which message, for which model. */
+struct weft_hygge_fork_options {
+	size_t size;
+	struct weft_str from_session, from_message; /* must be there */
+	struct weft_str provider, model;            /* must be there */
+	struct weft_str slug;
+};
+
+/* Nothing set. */
+WEFT_API void weft_hygge_fork_options_init(struct weft_hygge_fork_options *o,
+					   size_t size);
+
+/*
+ * ForkSession: "fork".  The answer is the new session.  A fork at a message
+ * that its parent has inherited sees exactly what was before that; it may be
+ * 4,096 deep; it begins with the window of its fork point.
+ */
+WEFT_API int weft_hygge_fork_session(
+	struct weft_store *store, const struct weft_hygge_fork_options *options,
+	struct weft_answer **ret, struct weft_error *err);
+
+/*
+ * AppendMessage: "append"; `message` is JSON, as docs/API.md has it.  The
+ * answer is the message.  Parts are checked when they are written, not when
+ * they are read, and there must be one.  DELETED for a deleted session.
+ */
+WEFT_API int weft_hygge_append_message(struct weft_store *store,
+				       const char *session, size_t session_len,
+				       const char *message, size_t message_len,
+				       struct weft_answer **ret,
+				       struct weft_error *err);
+
+/* GetMessage: "message", redacted or not. */
+WEFT_API int weft_hygge_get_message(struct weft_store *store, const char *id,
+				    size_t id_len, struct weft_answer **ret,
+				    struct weft_error *err);
+
+/*
+ * MessagesForSession: "history", view full; an array.  In the order in which
+ * they were recorded, whatever the clock said.
+ */
+WEFT_API int weft_hygge_messages_for_session(struct weft_store *store,
+					     const char *session,
+					     size_t session_len,
+					     struct weft_answer **ret,
+					     struct weft_error *err);
+
+/* MessagesDirectForSession: "history", view direct; an array. */
+WEFT_API int weft_hygge_messages_direct_for_session(struct weft_store *store,
+						    const char *session,
+						    size_t session_len,
+						    struct weft_answer **ret,
+						    struct weft_error *err);
+
+/*
+ * MessagesSinceLatestMarker: "history", view window, and the marker in force:
+ * {"messages":[...],"marker":marker or null}.  A fork inherits the window of
+ * its fork point: what was summed up does not come back.
+ */
+WEFT_API int weft_hygge_messages_since_latest_marker(struct weft_store *store,
+						     const char *session,
+						     size_t session_len,
+						     struct weft_answer **ret,
+						     struct weft_error *err);
+
+/*
+ * AddCompactionMarker: "compact" with "after": `before` is the last message
+ * that the summary stands for, and must be one that the session shows.  The
+ * answer is the marker in force.
+ */
+WEFT_API int weft_hygge_add_compaction_marker(
+	struct weft_store *store, const char *session, size_t session_len,
+	const char *before, size_t before_len, const char *summary,
+	size_t summary_len, uint64_t tokens_saved, struct weft_answer **ret,
+	struct weft_error *err);
+
+/* LatestMarker: the marker in force, an inherited one too; or null. */
+WEFT_API int weft_hygge_latest_marker(struct weft_store *store,
+				      const char *session, size_t session_len,
+				      struct weft_answer **ret,
+				      struct weft_error *err);
+
+/* ListMarkersForSession: "markers"; an array, oldest first, every change of
+ * the window in it. */
+WEFT_API int weft_hygge_list_markers_for_session(struct weft_store *store,
+						 const char *session,
+						 size_t session_len,
+						 struct weft_answer **ret,
+						 struct weft_error *err);
+
+/* RememberSessionMemory: "memory_add"; the memory. */
+WEFT_API int weft_hygge_remember_session_memory(
+	struct weft_store *store, const char *session, size_t session_len,
+	const char *content, size_t content_len, struct weft_answer **ret,
+	struct weft_error *err);
+
+/* ListSessionMemories: "memories" of the session; an array, oldest first. */
+WEFT_API int weft_hygge_list_session_memories(struct weft_store *store,
+					      const char *session,
+					      size_t session_len,
+					      struct weft_answer **ret,
+					      struct weft_error *err);
+
+/* ForgetSessionMemory: "memory_forget"; the memory, with deleted_at.
+ * MEMORY_NOT_FOUND if it is not there, not of this session, or forgotten. */
+WEFT_API int weft_hygge_forget_session_memory(
+	struct weft_store *store, const char *session, size_t session_len,
+	const char *memory, size_t memory_len, struct weft_answer **ret,
+	struct weft_error *err);
+
+/* ReplaceSessionTodos: "todos_set"; the summary.  Items are checked; null is
+ * the empty list. */
+WEFT_API int weft_hygge_replace_session_todos(
+	struct weft_store *store, const char *session, size_t session_len,
+	const char *items, size_t items_len, struct weft_answer **ret,
+	struct weft_error *err);
+
+/* GetSessionTodos: "todos"; {"todos":[...],"summary":{...}}. */
+WEFT_API int weft_hygge_get_session_todos(struct weft_store *store,
+					  const char *session,
+					  size_t session_len,
+					  struct weft_answer **ret,
+					  struct weft_error *err);
+
+/*
+ * MarshalParts: parts as they are stored, after they have been checked; "[]"
+ * for none, also for NULL.  INVALID_PART, UNKNOWN_PART_KIND.
+ */
+WEFT_API int weft_hygge_marshal_parts(const char *parts, size_t parts_len,
+				      struct weft_answer **ret,
+				      struct weft_error *err);
+
+/* UnmarshalParts: the same of what was stored; no text is INVALID_PART. */
+WEFT_API int weft_hygge_unmarshal_parts(const char *parts, size_t parts_len,
+					struct weft_answer **ret,
+					struct weft_error *err);
+
+/*
+ * NewSessionID, NewMessageID, NewMarkerID, NewMemoryID: a fresh id, larger than
+ * those before it.  The store makes the ids of what it keeps itself; these are
+ * for the program's own use, as operation ids for example.
+ */
+WEFT_API int weft_hygge_new_id(char ret[WEFT_ID_CHARS + 2],
+			       struct weft_error *err);
+
+/* ResolveRootSessionID: "show", root.  One look, however deep it is. */
+WEFT_API int weft_hygge_resolve_root_session_id(struct weft_store *store,
+						const char *id, size_t id_len,
+						char ret[WEFT_ID_CHARS + 2],
+						struct weft_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -64,6 +64,11 @@ static int query_kinds(struct call *c, struct list_query *q)
 
 	if (str_eq(kind, STR("all")))
 		return WEFT_OK;
+	if (str_eq(kind, STR("conversation"))) {
+		q->kinds = UINT64_C(1) << KIND_PRIMARY |
+			   UINT64_C(1) << KIND_SUBAGENT;
+		return WEFT_OK;
+	}
 	if (kind.len)
 		(void)session_kind_parse(kind, &k);
 	/* The children of a session are asked for whatever they are. */

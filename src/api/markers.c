@@ -70,15 +70,21 @@ static int encode_range(struct call *c, struct event_range range)
 
 int method_markers(struct call *c)
 {
+	struct event_range range = { .first = 1 };
 	struct session_rec rec;
 	int r = call_session(c, &rec);
 
 	if (r != WEFT_OK)
 		return r;
+	range.session = rec.id;
+	range.last = rec.head_seq;
+	if (call_bool(c, "in_force")) {
+		range.first = rec.window_seq;
+		range.last = rec.window_seq;
+	}
 	buf_add_lit(&c->out, "{\"markers\":[");
-	r = encode_range(c, (struct event_range){ .session = rec.id,
-						  .first = 1,
-						  .last = rec.head_seq });
+	if (range.last)
+		r = encode_range(c, range);
 	buf_add_lit(&c->out, "]}");
 	return r;
 }

@@ -389,6 +389,13 @@ static const struct field fields_window[] = {
 	FIELD_TOKEN,
 };
 
+static const struct field fields_markers[] = {
+	FIELD_SESSION,
+	{ .name = "in_force",
+	  .about = "only the one that says what the window is",
+	  .type = TYPE_BOOLEAN },
+};
+
 static const struct field fields_set_summary[] = {
 	FIELD_SESSION,
 	{ .name = "summary",
@@ -479,9 +486,10 @@ static const struct field fields_list[] = {
 		   "case and accents do not count",
 	  .type = TYPE_LINE },
 	{ .name = "kind",
-	  .about = "default primary; all with parent",
+	  .about = "conversation: primary and subagent; default primary, "
+		   "with parent all",
 	  .type = TYPE_CHOICE,
-	  .values = "primary|subagent|book|all" },
+	  .values = "primary|subagent|conversation|book|all" },
 	{ .name = "parent",
 	  .about = "only those that work for this session",
 	  .type = TYPE_LINE },
@@ -751,7 +759,7 @@ const struct method methods[] = {
 		   "ones too.",
 	  .answer = "`{\"markers\":[...]}`, each as compact answers it",
 	  .right = RIGHT_READ,
-	  FIELDS(fields_session),
+	  FIELDS(fields_markers),
 	  .run = method_markers },
 	{ .name = "events",
 	  .about = "Read events of all types, oldest first.",

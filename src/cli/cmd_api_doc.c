@@ -74,7 +74,7 @@ static const char api_head[] =
 	"`head_seq` is the number of the last event; `content_seq` that of the "
 	"last\n"
 	"one that changed what was said, and what `expect` compares with;\n"
-	"`window_seq` that of the marker in force, or 1. T is "
+	"`window_seq` where the window begins, or 1. T is "
 	"`{\"input_tokens\",\n"
 	"\"output_tokens\",\"cache_read_tokens\",\"cache_write_tokens\",\"cost_"
 	"usd\",\n"

@@ -30,8 +30,9 @@ static const struct opt opts[] = {
 	[OPT_KIND] = { .name = "kind",
 		       .takes = "KIND",
 		       .kind = OPT_TEXT,
-		       .values = "primary|subagent|book|all",
-		       .about = "default primary, or all with --parent" },
+		       .values = "primary|subagent|conversation|book|all",
+		       .about = "conversation: primary and subagent; default "
+				"primary, or all with --parent" },
 	[OPT_PARENT] = { .name = "parent",
 			 .takes = "SESSION",
 			 .kind = OPT_TEXT,

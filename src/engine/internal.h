@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "engine/options.h"
 #include "engine/plan.h"
 #include "engine/queue.h"
 #include "engine/watch.h"
@@ -55,16 +56,6 @@ int thread_start(pthread_t *ret, void *(*run)(void *ctx), void *ctx,
 /* The engine behind a public handle; WEFT_INVALID if it was closed. */
 int handle_engine(struct weft_store *s, struct engine **ret,
 		  struct weft_error *err);
-
-/* Set up the caller's struct of options, as large as it says. */
-void options_init(void *o, size_t size, const void *preset, size_t bytes);
-
-/*
- * Copy a struct of options as large as we know it.  A caller built against a
- * later version has a larger one: what we do not know must be zero.
- */
-int options_take(void *to, size_t bytes, const void *from,
-		 struct weft_error *err);
 
 /* ---- request.c ---- */
 

@@ -14,7 +14,7 @@ BEGIN {
 	below["engine"] = "base model route store"
 	below["agent"] = below["interop"] = "base model route store engine"
 	below["api"] = "base model route store engine agent interop"
-	below["compat"] = "base model store engine interop api"
+	below["compat"] = "base model route store engine interop api"
 	# Programs go through the public header, and by it through the one door;
 	# route/ reads the configuration, which says where the store is.
 	below["cli"] = below["server"] = below["mcp"] = "base route"

@@ -12,7 +12,9 @@ complain() {
 	status=1
 }
 
-declared=$(grep -hoE '^WEFT_API [^(]*\(' include/weft/*.h | grep -oE '[a-z_]+\($' | tr -d '(' | sort)
+# A declaration may go over several lines.
+declared=$(cat include/weft/*.h | tr '\n\t' '  ' |
+	grep -oE 'WEFT_API (const|int|size_t|struct|void) [^(;]*\(' | grep -oE '[a-z_]+\($' | tr -d '(' | sort)
 [ "$(wc -l <<<"$declared")" -ge 25 ] || complain "few functions: $declared"
 
 # same_as_declared FILE: compares with names on standard input.

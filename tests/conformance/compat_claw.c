@@ -247,6 +247,187 @@ static void hostile_callers_are_told(void **state)
 	assert_null(answer);
 }
 
+/* ---- an assistant's ChatSession ---- */
+
+static const char *new_chat(struct desk *d, const char *user,
+			    const char *platform)
+{
+	struct weft_chat_options o;
+	struct weft_answer *answer;
+
+	weft_chat_options_init(&o, sizeof(o));
+	o.agent = (struct weft_str){ T("Nikki") };
+	o.user = (struct weft_str){ user, strlen(user) };
+	o.platform = (struct weft_str){ platform, strlen(platform) };
+	o.user_role = (struct weft_str){ T("MasterAdmin") };
+	o.tools = (struct weft_str){ T("{\"calendar\":{\"roles\":[1]}}") };
+	o.prompt = (struct weft_str){ T("You are Nikki.") };
+	return CALL(d, answer,
+		    weft_chat_new_session(d->store, &o, &answer, &d->err));
+}
+
+static const char *load_chat(struct desk *d, const char *id)
+{
+	struct weft_answer *answer;
+
+	return CALL(d, answer,
+		    weft_chat_load_session(d->store, T(id), &answer, &d->err));
+}
+
+static int try_last(struct desk *d, const char *user, const char *platform,
+		    struct weft_answer **ret)
+{
+	return weft_chat_load_last_session(d->store, T(user), T(platform), ret,
+					   &d->err);
+}
+
+static void a_chat_begins_with_its_prompt(void **state)
+{
+	struct desk *d = *state;
+	const char *s = new_chat(d, "ann-1", " WhatsApp"), *chat;
+
+	assert_string_equal(at(d, s, "agent"), "Nikki");
+	assert_string_equal(at(d, s, "channel"), "whatsapp");
+	assert_string_equal(at(d, s, "user_role"), "MasterAdmin");
+	assert_string_equal(at(d, s, "tools"),
+			    "[{\"name\":\"calendar\",\"definition\":{\"roles\":"
+			    "[1]}}]");
+	chat = load_chat(d, at(d, s, "id"));
+	assert_string_equal(at(d, chat, "session.user"), "ann-1");
+	assert_string_equal(each(d, chat, "history", "role"), "system");
+	assert_string_equal(each(d, chat, "history", "parts.0.text"),
+			    "You are Nikki.");
+}
+
+/* The chat with `from` replaced by `to`. */
+static const char *edited(struct desk *d, const char *chat, const char *from,
+			  const char *to)
+{
+	const char *found = strstr(chat, from);
+	size_t n = strlen(chat) + strlen(to) + 1;
+	char *out = arena_alloc(&d->arena, n);
+
+	assert_non_null(found);
+	assert_non_null(out);
+	(void)snprintf(out, n, "%.*s%s%s", (int)(found - chat), chat, to,
+		       found + strlen(from));
+	return out;
+}
+
+static const char *with_more(struct desk *d, const char *chat,
+			     const char *messages)
+{
+	char *end;
+	size_t n = strlen(chat) + strlen(messages) + 4;
+
+	end = arena_alloc(&d->arena, n);
+	assert_non_null(end);
+	(void)snprintf(end, n, "%.*s,%s]}", (int)strlen(chat) - 2, chat,
+		       messages);
+	return end;
+}
+
+static void saving_writes_what_is_new(void **state)
+{
+	struct desk *d = *state;
+	const char *id = at(d, new_chat(d, "ann-2", "discord"), "id");
+	const char *chat = load_chat(d, id), *mine, *theirs;
+	struct weft_answer *answer;
+
+	mine = with_more(d, chat,
+			 "{\"role\":\"user\",\"content\":\"What is on?\"},"
+			 "{\"role\":\"assistant\",\"content\":\"Nothing.\"}");
+	mine = edited(d, mine, "\"agent\":\"Nikki\"", "\"agent\":\"Sasha\"");
+	theirs = with_more(d, chat,
+			   "{\"role\":\"user\",\"content\":\"Also me!\"}");
+	chat = CALL(
+		d, answer,
+		weft_chat_save_session(d->store, T(mine), &answer, &d->err));
+	assert_string_equal(each(d, chat, "history", "parts.0.text"),
+			    "You are Nikki. What is on? Nothing.");
+	assert_string_equal(at(d, chat, "session.agent"), "Sasha");
+	/* Who saves an older state is told, and overwrites nothing. */
+	desk_fails(d,
+		   weft_chat_save_session(d->store, T(theirs), NULL, &d->err),
+		   WEFT_STALE, "content_seq");
+	assert_string_equal(load_chat(d, id), chat);
+	/* Nothing new is nothing written. */
+	desk_ok(d, weft_chat_save_session(d->store, T(chat), NULL, &d->err));
+	assert_string_equal(load_chat(d, id), chat);
+}
+
+static void the_last_chat_of_a_user(void **state)
+{
+	struct desk *d = *state;
+	struct weft_answer *answer = NULL;
+	const char *first = at(d, new_chat(d, "ann-3", "irc"), "id");
+	const char *second;
+
+	d->now_ms += 1000;
+	second = at(d, new_chat(d, "ann-3", "irc"), "id");
+	d->now_ms += 1000;
+	(void)new_chat(d, "ann-3", "telegram");
+	(void)new_chat(d, "bob-3", "irc");
+	assert_string_equal(
+		at(d, CALL(d, answer, try_last(d, "ann-3", "IRC", &answer)),
+		   "session.id"),
+		second);
+	d->now_ms += 1000;
+	(void)desk_say(d, first, "again");
+	assert_string_equal(
+		at(d, CALL(d, answer, try_last(d, "ann-3", "irc", &answer)),
+		   "session.id"),
+		first);
+	desk_fails(d, try_last(d, "ann-3", "web", &answer), WEFT_NOT_FOUND,
+		   "ann-3");
+	desk_fails(d, try_last(d, "nobody-3", "irc", &answer), WEFT_NOT_FOUND,
+		   "nobody-3");
+	desk_fails(d, try_last(d, "", "irc", &answer), WEFT_INVALID, "user");
+	assert_null(answer);
+}
+
+static void what_is_no_chat_is_named(void **state)
+{
+	struct desk *d = *state;
+	struct weft_chat_options o;
+	struct weft_answer *answer = NULL;
+	const char *id = at(d, new_chat(d, "ann-4", "web"), "id"), *chat;
+
+	weft_chat_options_init(&o, sizeof(o));
+	o.tools = (struct weft_str){ T("{\"a\":") };
+	desk_fails(d, weft_chat_new_session(d->store, &o, &answer, &d->err),
+		   WEFT_INVALID, "tools");
+	desk_fails(d, weft_chat_new_session(d->store, NULL, &answer, &d->err),
+		   WEFT_INVALID, "options");
+	desk_fails(
+		d,
+		weft_chat_load_session(d->store, T("../x"), &answer, &d->err),
+		WEFT_NOT_FOUND, "../x");
+	desk_fails(d, weft_chat_save_session(d->store, T("{}"), NULL, &d->err),
+		   WEFT_INVALID, "session.id");
+	desk_fails(d, weft_chat_save_session(d->store, T("[]"), NULL, &d->err),
+		   WEFT_INVALID, "session.id");
+	chat = load_chat(d, id);
+	desk_fails(d,
+		   weft_chat_save_session(
+			   d->store,
+			   T(edited(d, chat, "\"history\":[",
+				    "\"history\":[{\"role\":\"user\","
+				    "\"content\":\"x\"},")),
+			   NULL, &d->err),
+		   WEFT_INVALID, "history[1]");
+	desk_fails(d,
+		   weft_chat_save_session(
+			   d->store,
+			   T(with_more(d, chat, "{\"role\":\"bot\"}")), NULL,
+			   &d->err),
+		   WEFT_INVALID, "role");
+	desk_fails(d, weft_chat_save_session(NULL, T(chat), NULL, &d->err),
+		   WEFT_INVALID, "store");
+	assert_string_equal(load_chat(d, id), chat);
+	assert_null(answer);
+}
+
 static const struct CMUnitTest tests[] = {
 	CASE("claw0: loading makes a session", loading_makes_a_session),
 	CASE("claw0: creating again keeps the old one (differs)",
@@ -258,6 +439,12 @@ static const struct CMUnitTest tests[] = {
 	CASE("claw0: what is no line is named (differs)",
 	     what_is_no_line_is_named),
 	CASE("claw0: hostile callers are told", hostile_callers_are_told),
+	CASE("assistant: a chat begins with its prompt",
+	     a_chat_begins_with_its_prompt),
+	CASE("assistant: saving writes what is new (differs)",
+	     saving_writes_what_is_new),
+	CASE("assistant: the last chat of a user", the_last_chat_of_a_user),
+	CASE("assistant: what is no chat is named", what_is_no_chat_is_named),
 };
 
 const struct suite compat_claw_suite = { tests, ARRAY_LEN(tests) };
