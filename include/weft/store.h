@@ -339,6 +339,7 @@ struct store_report {
 	struct weft_str file; /* BACKUP: what to make, ends with a NUL */
 	const struct blob_ref *only; /* BLOBS: NULL, or those to look at */
 	size_t n_only;
+	uint64_t idle_ms; /* SUSPEND: how long is long; 0: limits.idle_ms */
 	uint64_t sessions, events, bytes, blobs;
 	uint64_t changed; /* what the task mended or dropped */
 	struct store_problem *problems;

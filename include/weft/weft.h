@@ -154,6 +154,36 @@ WEFT_API int weft_route(struct weft_store *store,
 			const struct weft_route_options *options,
 			struct weft_routed *ret, struct weft_error *err);
 
+/* ---- maintenance ---- */
+
+/* What came of it.  weft_call with "cleanup" also says which sessions, and
+ * why. */
+struct weft_maintenance {
+	uint32_t ran; /* 0: it was not due, or somebody else is at it */
+	uint32_t reserved;
+	uint64_t looked;    /* at so many sessions */
+	uint64_t suspended; /* left memory */
+	uint64_t removed;   /* went into the trash */
+	uint64_t purged;    /* were in the trash long enough */
+	uint64_t spared;    /* a rule fits, but they are in use */
+	int64_t last_run_ms, next_run_ms;
+};
+
+/*
+ * Do what is to be done once a day, if it is due: after
+ * lifecycle.maintenance_hour, local time (03:00), or later if the machine was
+ * off then.  Idle sessions leave memory, and retention rules are carried out;
+ * without a rule nothing is ever removed.  Call it at the start and whenever
+ * next_run_ms has come; however many threads, processes and machines call it,
+ * one of them runs.  now_ms is the time to go by, 0: the store's clock.  `ret`
+ * may be NULL.
+ *
+ * A clock that is a year ahead of everything in the store is not believed.
+ */
+WEFT_API int weft_maintain(struct weft_store *store, int64_t now_ms,
+			   struct weft_maintenance *ret,
+			   struct weft_error *err);
+
 /* ---- appending ---- */
 
 #define WEFT_NO_EXPECT UINT64_MAX

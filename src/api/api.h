@@ -196,6 +196,7 @@ int method_memory_forget(struct call *c);
 int method_todos(struct call *c);
 int method_todos_set(struct call *c);
 int method_turn(struct call *c);
+int method_cleanup(struct call *c);
 
 /* lease.c */
 int method_lease(struct call *c);

@@ -235,6 +235,16 @@ static const struct field fields_turn[] = {
 	FIELD_TOKEN,
 };
 
+static const struct field fields_cleanup[] = {
+	{ .name = "dry_run",
+	  .about = "only say what would be removed",
+	  .type = TYPE_BOOLEAN },
+	{ .name = "if_due",
+	  .about = "only if lifecycle.maintenance_hour has passed since it "
+		   "last ran",
+	  .type = TYPE_BOOLEAN },
+};
+
 static const struct field fields_usage_add[] = {
 	FIELD_SESSION,
 	{ .name = "usage",
@@ -834,6 +844,20 @@ const struct method methods[] = {
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_usage_add),
 	  .run = method_usage_add },
+	{ .name = "cleanup",
+	  .about = "Let idle sessions leave memory, and carry out the rules of "
+		   "retention: put into the trash what they say, purge what "
+		   "was there long enough. Never touches a session that is "
+		   "pinned, leased, running or forked. One runs at a time.",
+	  .answer = "`{\"ran\",\"why_not\",\"dry_run\",\"looked\","
+		    "\"suspended\",\"removed\":L,\"purged\":L,\"spared\":L,"
+		    "\"last_run_at\",\"next_run_at\"}`; L is `{\"count\","
+		    "\"bytes\",\"sessions\":[{\"id\",\"key\",\"slug\","
+		    "\"why\",\"bytes\",\"last_use_at\"}]}` with the first "
+		    "1,000",
+	  .right = RIGHT_ADMIN,
+	  FIELDS(fields_cleanup),
+	  .run = method_cleanup },
 	{ .name = "verify",
 	  .about = "Read everything and report what is wrong; change nothing.",
 	  .answer = ANSWER_REPORT,

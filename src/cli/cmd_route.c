@@ -66,20 +66,6 @@ static const struct opt opts[] = {
 			  .about = "only look; make nothing" },
 };
 
-/* The store is told what the configuration says. */
-static int hand_over(struct cli *c)
-{
-	CLEANUP(buf_done) struct buf text = { 0 };
-	int r;
-
-	buf_init(&text, 0);
-	config_write(&text, &c->config);
-	r = buf_error(&text, c->err);
-	if (r != WEFT_OK)
-		return r;
-	return weft_configure(c->store, text.ptr, text.len, c->err);
-}
-
 /* Whoever only looks makes no store, and needs none to be told. */
 static int open_store(struct cli *c)
 {
@@ -163,7 +149,7 @@ static int run(struct cli *c)
 	int r = open_store(c);
 
 	if (r == WEFT_OK)
-		r = hand_over(c);
+		r = cli_hand_over(c);
 	if (r != WEFT_OK)
 		return r;
 	req_init(&q, c, "route");

@@ -9,6 +9,7 @@ extern const struct command cmd_api_doc;
 extern const struct command cmd_append;
 extern const struct command cmd_backup;
 extern const struct command cmd_bench;
+extern const struct command cmd_cleanup;
 extern const struct command cmd_clear;
 extern const struct command cmd_compact;
 extern const struct command cmd_completion;

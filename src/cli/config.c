@@ -167,6 +167,19 @@ static void print_warnings(const struct cli *c)
 	(void)fprintf(stderr, "weft: warning: %s\n", buf_cstr(&safe));
 }
 
+int cli_hand_over(struct cli *c)
+{
+	CLEANUP(buf_done) struct buf text = { 0 };
+	int r;
+
+	buf_init(&text, 0);
+	config_write(&text, &c->config);
+	r = buf_error(&text, c->err);
+	if (r != WEFT_OK)
+		return r;
+	return weft_configure(c->store, text.ptr, text.len, c->err);
+}
+
 int cli_configure(struct cli *c)
 {
 	const char *from;

@@ -36,6 +36,7 @@ const struct command *const commands[] = {
 	&cmd_compact,
 	&cmd_truncate,
 	&cmd_turn,
+	&cmd_cleanup,
 	&cmd_clear,
 	&cmd_undo,
 	&cmd_redo,

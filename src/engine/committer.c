@@ -279,7 +279,10 @@ static void commit(struct engine *e, struct batch *b)
 static void tidy_up(struct engine *e)
 {
 	CLEANUP(arena_done) struct arena arena;
-	struct store_report report = { .arena = &arena };
+	struct store_report report = {
+		.arena = &arena,
+		.idle_ms = atomic_load(&e->routing.suspend_ms),
+	};
 
 	arena_init(&arena, SCRATCH_MAX);
 	/* If it cannot, memory stays in use: the next write will tell. */

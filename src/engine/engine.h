@@ -96,9 +96,10 @@ struct request {
 	size_t n_messages;
 	size_t bytes; /* of all bodies together */
 
-	struct weft_str patch;   /* PATCH: a JSON object */
-	struct weft_str name;    /* NAME */
-	uint32_t name_how;       /* enum name_how */
+	uint32_t retire;       /* DELETE: by a rule, so only what nobody uses */
+	struct weft_str patch; /* PATCH: a JSON object */
+	struct weft_str name;  /* NAME */
+	uint32_t name_how;     /* enum name_how */
 	const uint64_t *targets; /* REDACT: seqs */
 	size_t n_targets;
 	uint32_t undo; /* REDACT */
@@ -206,6 +207,42 @@ struct route_end {
  */
 int engine_route(struct engine *e, struct route *r, bool dry, struct arena *a,
 		 struct route_end *ret, struct weft_error *err);
+
+/* ---- maintenance (maintain.c) ---- */
+
+struct maintain_ask {
+	int64_t now_ms; /* 0: the store's clock says */
+	bool if_due; /* only if its hour has come, and nobody else is at it */
+	bool dry;    /* only say what would be done */
+};
+
+/* One session that was removed, purged or spared, and why. */
+struct maintain_item {
+	struct weft_id session;
+	struct weft_str key, slug, why;
+	uint64_t bytes;
+	int64_t last_use_at;
+};
+struct maintain_list {
+	struct maintain_item *v; /* the first MAINTAIN_ITEMS of them */
+	size_t n;
+	uint64_t count, bytes; /* of all */
+};
+#define MAINTAIN_ITEMS 1000
+
+struct maintain_report {
+	bool ran;
+	struct weft_str why_not; /* if it did not run */
+	uint64_t looked;         /* at so many sessions */
+	uint64_t suspended;
+	struct maintain_list removed, purged, spared;
+	int64_t last_run_at, next_run_at;
+};
+
+/* Let idle sessions go, and do what the rules of retention say. */
+int engine_maintain(struct engine *e, const struct maintain_ask *ask,
+		    struct arena *a, struct maintain_report *ret,
+		    struct weft_error *err);
 
 /* Read one record; NOT_FOUND. */
 int engine_session(struct engine *e, const struct weft_id *id, struct arena *a,

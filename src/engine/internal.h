@@ -32,6 +32,9 @@ struct routing {
 	pthread_rwlock_t lock;
 	/* Under `lock`; NULL: nothing is configured. */
 	struct routing_config *config;
+	/* How long a session rests before it leaves memory; 0: as the store's
+	 * limits say. */
+	_Atomic uint64_t suspend_ms;
 };
 
 struct engine {
@@ -85,6 +88,14 @@ bool route_may_promote(const struct name_rec *name,
 /* Whether a message that arrives now begins a new conversation. */
 bool route_is_over(const struct route *r, const struct session_rec *rec,
 		   int64_t now_ms);
+
+/* What maintenance goes by, as it is configured now. */
+struct upkeep {
+	unsigned hour;
+	struct config_retention retention;
+};
+int routing_upkeep(struct engine *e, struct arena *a, struct upkeep *ret,
+		   struct weft_error *err);
 
 void routing_init(struct routing *r);
 void routing_done(struct routing *r);

@@ -4,6 +4,7 @@
 #include "engine/plan.h"
 #include "model/body.h"
 #include "model/derive.h"
+#include "route/retention.h"
 
 static int add_name_event(struct plan *p, struct plan_session *s,
 			  const struct name_rec *name, bool gone,
@@ -177,7 +178,8 @@ int plan_delete(struct plan *p, struct request *q, struct weft_error *err)
 	r = plan_replay(p, s, q, EVENT_DELETE, err);
 	if (r != 0)
 		return r < 0 ? r : WEFT_OK;
-	if (s->rec.deleted_at)
+	if (s->rec.deleted_at ||
+	    (q->retire && retention_protects(&s->rec, p->now_ms)))
 		return WEFT_OK;
 	r = plan_check_lease(p, s, q, err);
 	if (r == WEFT_OK)

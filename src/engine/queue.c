@@ -42,6 +42,14 @@ void queue_init(struct queue *q, size_t max, int64_t idle_us)
 	(void)pthread_condattr_destroy(&attr);
 }
 
+void queue_set_idle(struct queue *q, int64_t idle_us)
+{
+	(void)pthread_mutex_lock(&q->lock);
+	q->idle_us = idle_us;
+	(void)pthread_cond_signal(&q->work);
+	(void)pthread_mutex_unlock(&q->lock);
+}
+
 void queue_done(struct queue *q)
 {
 	(void)pthread_cond_destroy(&q->room);

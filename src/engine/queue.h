@@ -36,6 +36,7 @@ struct queue {
 	uint32_t wave;     /* of those that join now */
 	size_t last_batch; /* how many were written the last time */
 	int64_t used_us;   /* when that was; clock_mono_us */
+	int64_t idle_us;   /* 0: never tidy up */
 	int64_t rested_us; /* when the committer was last told to tidy up */
 	bool busy;         /* somebody holds the baton */
 	bool asleep;       /* the committer waits for work */
@@ -45,8 +46,7 @@ struct queue {
 	/* Of the holder of the baton: taken from `head`, not in a batch yet. */
 	struct request *ready, **ready_tail;
 
-	size_t max;      /* constant */
-	int64_t idle_us; /* constant; 0: never tidy up */
+	size_t max; /* constant */
 	_Atomic uint32_t waves[QUEUE_WAVES];
 };
 
@@ -66,6 +66,9 @@ struct batch {
 
 void queue_init(struct queue *q, size_t max, int64_t idle_us);
 void queue_done(struct queue *q);
+
+/* Tidy up sooner or later than before. */
+void queue_set_idle(struct queue *q, int64_t idle_us);
 
 /* Join the queue; BUSY if it is full, IO once it closes. */
 int queue_push(struct queue *q, struct request *r, struct weft_error *err);

@@ -40,6 +40,16 @@ void routing_done(struct routing *r)
 	(void)pthread_rwlock_destroy(&r->lock);
 }
 
+/* The default leaves it to the store, whose URL may say otherwise. */
+static void set_suspension(struct engine *e, uint64_t minutes)
+{
+	uint64_t ms = minutes == SUSPEND_MINUTES ? 0 : minutes * 60 * 1000;
+
+	atomic_store(&e->routing.suspend_ms, ms);
+	queue_set_idle(&e->queue,
+		       (int64_t)(ms ? ms : e->store->limits.idle_ms) * 1000);
+}
+
 int engine_configure(struct engine *e, struct weft_str text,
 		     struct weft_error *err)
 {
@@ -59,9 +69,51 @@ int engine_configure(struct engine *e, struct weft_str text,
 	(void)pthread_rwlock_wrlock(&e->routing.lock);
 	old = e->routing.config;
 	e->routing.config = c;
+	set_suspension(e, c->config.lifecycle.suspend_minutes);
 	(void)pthread_rwlock_unlock(&e->routing.lock);
 	free_config(old);
 	return WEFT_OK;
+}
+
+static int copy_upkeep(const struct config *c, struct arena *a,
+		       struct upkeep *ret, struct weft_error *err)
+{
+	size_t n = c->retention.rules.n;
+	struct config_retention_rule *v =
+		ARENA_ARRAY(a, struct config_retention_rule, n + 1);
+
+	if (!v)
+		return arena_error(a, err);
+	if (n)
+		memcpy(v, c->retention.rules.v, n * sizeof(*v));
+	for (size_t i = 0; i < n; i++) {
+		v[i].agent = arena_str(a, v[i].agent);
+		v[i].channel = arena_str(a, v[i].channel);
+	}
+	*ret = (struct upkeep){
+		.hour = (unsigned)c->lifecycle.maintenance_hour,
+		.retention = c->retention,
+	};
+	ret->retention.rules.v = v;
+	return a->failed ? arena_error(a, err) : WEFT_OK;
+}
+
+int routing_upkeep(struct engine *e, struct arena *a, struct upkeep *ret,
+		   struct weft_error *err)
+{
+	struct config nothing;
+	int r;
+
+	(void)pthread_rwlock_rdlock(&e->routing.lock);
+	if (e->routing.config) {
+		r = copy_upkeep(&e->routing.config->config, a, ret, err);
+	} else {
+		r = config_read(&nothing, &(struct config_input){ 0 }, a, err);
+		if (r == WEFT_OK)
+			r = copy_upkeep(&nothing, a, ret, err);
+	}
+	(void)pthread_rwlock_unlock(&e->routing.lock);
+	return r;
 }
 
 /* Texts that channels give are names: short, and of one line. */

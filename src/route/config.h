@@ -96,6 +96,8 @@ struct config_channel_reset { /* of lifecycle.reset_by_channel */
 	struct config_reset reset;
 };
 
+#define SUSPEND_MINUTES 30 /* if nothing else is said */
+
 struct config_lifecycle {
 	uint64_t suspend_minutes, maintenance_hour;
 	struct config_reset reset;

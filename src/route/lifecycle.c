@@ -52,6 +52,18 @@ int64_t lifecycle_last_hour(int64_t now_ms, unsigned hour, local_offset *at)
 	}
 }
 
+int64_t lifecycle_next_hour(int64_t now_ms, unsigned hour, local_offset *at)
+{
+	int64_t t, later = now_ms;
+
+	/* A day has an hour more or less when clocks change. */
+	do {
+		later += HOUR_MS;
+		t = lifecycle_last_hour(later, hour, at);
+	} while (t <= now_ms);
+	return t;
+}
+
 /* ---- which policy ---- */
 
 enum chat_kind lifecycle_chat_kind(const struct route_context *c)

@@ -23,6 +23,9 @@ int64_t lifecycle_local_offset(int64_t ms);
  */
 int64_t lifecycle_last_hour(int64_t now_ms, unsigned hour, local_offset *at);
 
+/* The first such instant after now_ms. */
+int64_t lifecycle_next_hour(int64_t now_ms, unsigned hour, local_offset *at);
+
 enum chat_kind { CHAT_DIRECT, CHAT_GROUP, CHAT_THREAD };
 enum chat_kind lifecycle_chat_kind(const struct route_context *c);
 

@@ -38,6 +38,7 @@ static const struct suite *const suites[] = {
 	&public_todo_suite,
 	&public_turn_suite,
 	&public_promote_suite,
+	&public_cleanup_suite,
 	&public_memory_suite,
 	&public_fork_suite,
 	&public_marker_suite,

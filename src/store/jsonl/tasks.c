@@ -186,8 +186,11 @@ static int drop_blobs(struct jsonl *js, struct store_report *report,
 
 static int suspend(struct jsonl *js, struct store_report *report)
 {
+	uint64_t idle_ms =
+		report->idle_ms ? report->idle_ms : js->store.limits.idle_ms;
+
 	(void)pthread_mutex_lock(&js->writer);
-	report->changed += live_evict(js, js->store.limits.idle_ms);
+	report->changed += live_evict(js, idle_ms);
 	(void)pthread_mutex_unlock(&js->writer);
 	return WEFT_OK;
 }
