@@ -29,14 +29,31 @@ struct line_result {
 	double per_s, ratio, p50_us, p99_us; /* medians */
 };
 
+struct bench;
+
 /* How large a store is to be. */
 struct bench_size {
 	uint64_t sessions; /* 2 or more */
 	uint64_t messages; /* of one of them */
 };
 
+/* What our store is compared with when it is one in SQL: the database by
+ * itself. */
+struct bench_plain {
+	const char *scheme;
+	/* Appends into tables of its own or of the store with this URL. */
+	int (*appends)(struct bench *b, const char *url, struct sample *ret);
+	/* All events of the only session of the store with this URL. */
+	int (*load)(struct bench *b, const char *url, uint64_t messages,
+		    struct sample *ret);
+	void (*clean)(struct bench *b); /* or NULL */
+};
+
 struct bench {
 	struct cli *cli;
+	const struct bench_plain *plain; /* NULL: jsonl */
+	const char *store_url;           /* postgres: as it was given */
+	char schema[40];                 /* postgres: how new schemas begin */
 	char dir[512]; /* a fresh directory, removed at the end */
 	uint64_t rounds;
 	double seconds; /* of one measurement */
@@ -48,9 +65,21 @@ int bench_append(struct bench *b);
 int bench_load(struct bench *b);
 int bench_scale(struct bench *b);
 
+/* The URL of a fresh store called `name`. */
+void bench_url(const struct bench *b, const char *name, char out[700]);
+
 /* Raw limits (bench_raw.c). */
 int raw_appends(struct bench *b, struct sample *ret);
 int raw_batches(struct bench *b, unsigned batch, struct sample *ret);
+
+/* The databases by themselves (bench_sqlite.c, bench_postgres.c). */
+int raw_sqlite_appends(struct bench *b, const char *url, struct sample *ret);
+int raw_sqlite_load(struct bench *b, const char *url, uint64_t messages,
+		    struct sample *ret);
+int raw_postgres_appends(struct bench *b, const char *url, struct sample *ret);
+int raw_postgres_load(struct bench *b, const char *url, uint64_t messages,
+		      struct sample *ret);
+void raw_postgres_clean(struct bench *b);
 
 /* ---- measuring ---- */
 

@@ -13,7 +13,7 @@
 
 struct loading {
 	struct bench *bench;
-	char url[600];
+	char url[700];
 	char path[600];
 	char id[1][27];
 	char *buf; /* for the reference */
@@ -51,6 +51,14 @@ static int load_raw(struct loading *g, struct sample *ret)
 	*ret = (struct sample){ .p50_us = (double)(now_ns() - start) / 1e3 };
 	ret->per_s = (double)lines / ret->p50_us * 1e6;
 	return WEFT_OK;
+}
+
+static int load_ref(struct loading *g, struct sample *ret)
+{
+	struct bench *b = g->bench;
+
+	return b->plain ? b->plain->load(b, g->url, MESSAGES, ret) :
+			  load_raw(g, ret);
 }
 
 /* ---- ours ---- */
@@ -144,10 +152,10 @@ enum { REF, OWN_FIRST, OWN, RENDERED, LAST50, LINES };
 static int measure_round(struct loading *g, struct sample *v[LINES], size_t i)
 {
 	struct weft_store *s = NULL;
-	int r = load_raw(g, &v[REF][i]);
+	int r = load_ref(g, &v[REF][i]);
 
 	if (r == WEFT_OK)
-		r = load_raw(g, &v[REF][i]); /* the first warms the cache */
+		r = load_ref(g, &v[REF][i]); /* the first warms the cache */
 	if (r == WEFT_OK)
 		r = weft_open(g->url, NULL, &s, g->bench->err);
 	if (r == WEFT_OK)
@@ -230,9 +238,9 @@ int bench_load(struct bench *b)
 	struct line_result lines[LINES];
 	int r;
 
-	(void)snprintf(g.url, sizeof(g.url), "jsonl:%s/store", b->dir);
+	bench_url(b, "store", g.url);
 	r = fill(&g);
-	if (r == WEFT_OK)
+	if (r == WEFT_OK && !b->plain)
 		r = find_file(&g);
 	for (size_t i = 0; i < b->rounds && r == WEFT_OK; i++) {
 		bench_show_round(b, i);

@@ -12,7 +12,7 @@
 
 /* One of the two stores. */
 struct place {
-	char url[600];
+	char url[700];
 	struct weft_store *store;
 	const struct bench_size *size;
 	struct bench_built built;
@@ -290,8 +290,7 @@ static int prepare(struct scale *x, int which, const struct bench_size *size)
 	struct bench *b = x->bench;
 	int r;
 
-	(void)snprintf(p->url, sizeof(p->url), "jsonl:%s/%s", b->dir,
-		       which == SMALL ? "small" : "large");
+	bench_url(b, which == SMALL ? "small" : "large", p->url);
 	p->size = size;
 	r = bench_build(p->url, size, &p->built, b->err);
 	if (r == WEFT_OK)

@@ -143,6 +143,50 @@ int bench_sessions(struct weft_store *s, size_t n, char (*ids)[27],
 	return WEFT_OK;
 }
 
+/* ---- which store ---- */
+
+static const struct bench_plain plains[] = {
+	{ "sqlite:", raw_sqlite_appends, raw_sqlite_load, NULL },
+	{ "postgres:", raw_postgres_appends, raw_postgres_load,
+	  raw_postgres_clean },
+	{ "postgresql:", raw_postgres_appends, raw_postgres_load,
+	  raw_postgres_clean },
+};
+
+static int choose_store(struct bench *b)
+{
+	const struct opt_given *given = &b->cli->line.global[GLOBAL_STORE];
+	const char *url = given->n ? given->v[0] : "jsonl:";
+
+	for (size_t i = 0; i < ARRAY_LEN(plains); i++) {
+		if (strncmp(url, plains[i].scheme, strlen(plains[i].scheme)) ==
+		    0)
+			b->plain = &plains[i];
+	}
+	b->store_url = url;
+	(void)snprintf(b->schema, sizeof(b->schema), "weft_bench_%ld",
+		       (long)getpid());
+	if (strcmp(url, "jsonl:") == 0 || strcmp(url, "sqlite:") == 0 ||
+	    (b->plain && b->plain->clean && strlen(url) < 500 &&
+	     !strstr(url, "schema=")))
+		return WEFT_OK;
+	return fail(b->err, WEFT_USAGE,
+		    "--store: bench makes its own store: expected jsonl:, "
+		    "sqlite: or postgres://... without a schema");
+}
+
+void bench_url(const struct bench *b, const char *name, char out[700])
+{
+	if (!b->plain)
+		(void)snprintf(out, 700, "jsonl:%s/%s", b->dir, name);
+	else if (!b->plain->clean)
+		(void)snprintf(out, 700, "sqlite:%s/%s.db", b->dir, name);
+	else
+		(void)snprintf(out, 700, "%s%cschema=%s_%s", b->store_url,
+			       strchr(b->store_url, '?') ? '&' : '?', b->schema,
+			       name);
+}
+
 /* ---- showing ---- */
 
 void bench_show_round(const struct bench *b, size_t i)
@@ -306,6 +350,8 @@ static int run(struct cli *c)
 	int n = snprintf(b.dir, sizeof(b.dir), "%s/weft-bench-XXXXXX", dir);
 	int r = take_options(c, &b);
 
+	if (r == WEFT_OK)
+		r = choose_store(&b);
 	if (r < 0)
 		return r;
 	if (n < 0 || (size_t)n >= sizeof(b.dir))
@@ -316,6 +362,8 @@ static int run(struct cli *c)
 		if (strcmp(cli_arg(c, 0), kinds[i].name) == 0)
 			r = kinds[i].run(&b);
 	}
+	if (b.plain && b.plain->clean)
+		b.plain->clean(&b);
 	(void)nftw(b.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return r;
 }
@@ -330,12 +378,19 @@ const struct command cmd_bench = {
 		 "of zeros, ref is reading a file and looking for its lines.  "
 		 "For append a ratio is of rates (more is better), for load of "
 		 "times (less is better).\n\n"
+		 "With --store sqlite: the measure is SQLite itself with the "
+		 "same tables, one message in each transaction; with --store "
+		 "postgres://... it is that server, 64 connections that each "
+		 "insert and commit one row at a time, in schemas that are "
+		 "dropped afterwards.  load is compared with a plain select "
+		 "of the same events.\n\n"
 		 "scale makes two stores and does the same in both by turns; a "
 		 "ratio is the time in the large one to that in the small one, "
 		 "and near 1 if a step costs what is new in it.  The default "
 		 "sizes take a minute or two to make.",
 	.example = "weft bench append --dir /var/tmp\n"
 		   "weft bench load --json\n"
+		   "weft bench append --store sqlite:\n"
 		   "weft bench scale --sessions 10000 --messages 10000",
 	OPTS(opts),
 	ARGS(args),
