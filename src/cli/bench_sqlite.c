@@ -35,9 +35,10 @@ static int open_db(struct bench *b, const char *url, sqlite3 **db)
 /* ---- one message in each transaction ---- */
 
 static const char insert_sql[] =
-	"INSERT INTO events(session,seq,last_seq,id,ts_ms,at_ms,marker,type,"
+	"INSERT INTO "
+	"events(session,seq,last_seq,id,ts_ms,at_ms,marker,said,type,"
 	"state,more,background,op,body_at,body_len,bytes)"
-	" VALUES(?1,?2,?2,?1,?2,0,0,2,1,0,0,'',100,100,?3)";
+	" VALUES(?1,?2,?2,?1,?2,0,0,0,2,1,0,0,'',100,100,?3)";
 static const char update_sql[] =
 	"UPDATE sessions SET head_seq=?2,content_seq=?2,updated_at=?2,"
 	"message_count=message_count+1,last_interaction_at=?2 WHERE id=?1";

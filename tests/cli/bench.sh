@@ -46,6 +46,13 @@ measure load --rounds 1 --milliseconds 5
 same '["ref", "own_10k_first", "own_10k", "anthropic_10k", "last50"]' "$(json 'list(d)' <"$dir/out")"
 same "$F" "$(json 'sorted(d["own_10k"])' <"$dir/out")"
 
+measure append --store sqlite: --rounds 1 --milliseconds 5
+same '["plain", "one_writer", "threads64", "inflight64", "inflight256"]' \
+	"$(json 'list(d)' <"$dir/out")"
+measure load --store sqlite: --rounds 1 --milliseconds 5
+same true "$(json 'all(d[k]["per_s"] > 0 for k in ("ref", "own_10k"))' <"$dir/out")"
+refused 2 usage '--store: bench makes its own store: *' bench append --store "sqlite:$dir/x"
+
 refused 2 usage '--sessions goes with bench scale' bench append --sessions 100
 refused 2 usage '--messages takes 50 to 100000000' bench scale --messages 49
 refused 2 usage '--small-sessions takes 50 to 100000000' bench scale --small-sessions 0

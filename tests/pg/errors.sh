@@ -94,6 +94,13 @@ same 1000 "$(grep -c '"seq"' "$dir/answers")"
 same 1000 "$(weft history many | wc -l)"
 same "$(seq -f m%.0f -s ' ' 1 1000)" "$(texts many)"
 
+# Measuring leaves nothing behind.
+weft bench append --rounds 1 --milliseconds 5 --json --store "$WEFT_TEST_PG" \
+	--dir "$dir" >"$dir/out"
+same '["plain", "one_writer", "threads64", "inflight64", "inflight256"]' \
+	"$(json 'list(d)' <"$dir/out")"
+same 0 "$(sql "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'weft_bench%'")"
+
 # Backing up is the server's business.
 refused 2 invalid '*pg_dump*' backup "$dir/x"
 

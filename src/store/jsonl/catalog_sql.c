@@ -40,21 +40,29 @@ const struct record_field catalog_columns[] = {
 };
 const size_t catalog_n_columns = ARRAY_LEN(catalog_columns);
 
-static const char rest_of_schema[] = SQL_SESSION_INDEXES
-	"CREATE TABLE names(name TEXT PRIMARY KEY NOT NULL,session BLOB NOT "
-	"NULL,"
-	"ver INTEGER NOT NULL,kind INTEGER NOT NULL,lsn INTEGER NOT NULL)"
-	" WITHOUT ROWID, STRICT;"
-	"CREATE INDEX names_session ON names(session,kind,name);"
-	"CREATE TABLE hidden(session BLOB NOT NULL,target INTEGER NOT NULL,"
-	"hidden INTEGER NOT NULL,by INTEGER NOT NULL,PRIMARY "
-	"KEY(session,target))"
-	" WITHOUT ROWID, STRICT;"
-	"CREATE TABLE meta(one INTEGER PRIMARY KEY CHECK(one=1),"
-	"store BLOB NOT NULL,applied INTEGER NOT NULL,complete INTEGER NOT "
-	"NULL)"
-	" STRICT;"
-	"INSERT INTO meta VALUES(1,zeroblob(16),0,0);";
+static const char rest_of_schema[] = SQL_SESSION_INDEXES(
+	"last_interaction_at,id") "CREATE TABLE names(name TEXT PRIMARY KEY "
+				  "NOT NULL,session BLOB NOT "
+				  "NULL,"
+				  "ver INTEGER NOT NULL,kind INTEGER NOT "
+				  "NULL,lsn INTEGER NOT NULL)"
+				  " WITHOUT ROWID, STRICT;"
+				  "CREATE INDEX names_session ON "
+				  "names(session,kind,name);"
+				  "CREATE TABLE hidden(session BLOB NOT "
+				  "NULL,target INTEGER NOT NULL,"
+				  "hidden INTEGER NOT NULL,by INTEGER NOT "
+				  "NULL,PRIMARY "
+				  "KEY(session,target))"
+				  " WITHOUT ROWID, STRICT;"
+				  "CREATE TABLE meta(one INTEGER PRIMARY KEY "
+				  "CHECK(one=1),"
+				  "store BLOB NOT NULL,applied INTEGER NOT "
+				  "NULL,complete INTEGER NOT "
+				  "NULL)"
+				  " STRICT;"
+				  "INSERT INTO meta "
+				  "VALUES(1,zeroblob(16),0,0);";
 
 void sql_add_schema(struct buf *b)
 {

@@ -82,10 +82,14 @@ static int set_up(struct pg_conn *k, struct weft_error *err)
 		   "SET default_transaction_isolation='read committed';"
 		   "SET client_min_messages=warning;"
 		   "SET lock_timeout=%llu;SET statement_timeout=0;"
-		   "SET default_transaction_read_only=%s;",
+		   "SET default_transaction_read_only=%s;%s",
 		   schema ? schema : "", text ? text : "",
 		   (unsigned long long)s->sql.store.limits.busy_ms,
-		   k->use == SQL_FOR_READING ? "on" : "off");
+		   k->use == SQL_FOR_READING ? "on" : "off",
+		   /* What writes finds its rows by their keys, always. */
+		   k->use == SQL_FOR_READING ?
+			   "" :
+			   "SET plan_cache_mode=force_generic_plan;");
 	if (!schema || !text)
 		sql.error = WEFT_NO_MEMORY;
 	PQfreemem(schema);

@@ -312,27 +312,58 @@ int sql_put_records(struct sql_conn *c, const struct session_rec *const *recs,
 	return r;
 }
 
+/* Of sessions to which messages were added, and nothing else. */
+static int put_hot(struct batch *b, const struct session_rec *const *recs,
+		   size_t n)
+{
+	struct sql_value *v =
+		ARENA_ARRAY(b->arena, struct sql_value, n * RECORD_COLUMNS_MAX);
+	struct sql_value *p = v;
+
+	if (!v)
+		return arena_error(b->arena, b->err);
+	if (n == 0)
+		return WEFT_OK;
+	for (size_t i = 0; i < n; i++) {
+		*p++ = sql_id(&recs[i]->id);
+		for (size_t k = 0; k < record_n_fields; k++) {
+			if (sql_is_hot(&record_fields[k]))
+				*p++ = sql_of_field(recs[i], &record_fields[k]);
+		}
+	}
+	return sql_run(b->c, Q_PUT_HOT,
+		       &(struct sql_rows){ v, n, (size_t)(p - v) / n }, NULL,
+		       NULL, b->err);
+}
+
 static int put_records(struct batch *b)
 {
-	size_t room = b->sessions.n, n_grown = 0, n_new = 0;
+	size_t room = b->sessions.n, n_hot = 0, n_grown = 0, n_new = 0;
+	const struct session_rec **hot =
+		ARENA_ARRAY(b->arena, const struct session_rec *, room);
 	const struct session_rec **grown =
 		ARENA_ARRAY(b->arena, const struct session_rec *, room);
 	const struct session_rec **fresh =
 		ARENA_ARRAY(b->arena, const struct session_rec *, room);
 	int r;
 
-	if (!grown || !fresh)
+	if (!hot || !grown || !fresh)
 		return arena_error(b->arena, b->err);
 	for (size_t i = 0; i < b->sessions.n; i++) {
 		const struct touched *t = b->sessions.v[i];
 		const struct sql_known *k = sql_view_known(b->view, &t->id);
 
 		if (t->rec && k && k->rec)
-			grown[n_grown++] = t->rec;
+			*(sql_only_hot_changed(k->rec, t->rec) ?
+				  &hot[n_hot++] :
+				  &grown[n_grown++]) = t->rec;
 		else if (t->rec)
 			fresh[n_new++] = t->rec;
 	}
-	r = sql_put_records(b->c, grown, n_grown, true, b->arena, b->err);
+	r = put_hot(b, hot, n_hot);
+	if (r == WEFT_OK)
+		r = sql_put_records(b->c, grown, n_grown, true, b->arena,
+				    b->err);
 	if (r == WEFT_OK)
 		r = sql_put_records(b->c, fresh, n_new, false, b->arena,
 				    b->err);

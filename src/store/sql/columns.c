@@ -55,6 +55,52 @@ bool sql_is_steady(const struct record_field *f)
 	return false;
 }
 
+bool sql_is_hot(const struct record_field *f)
+{
+#define HOT(field) offsetof(struct session_rec, field)
+	switch (f->offset) {
+	case HOT(head_seq):
+	case HOT(content_seq):
+	case HOT(message_count):
+	case HOT(turn_count):
+	case HOT(said_count):
+	case HOT(last_user):
+	case HOT(last_agent):
+	case HOT(last_user_seq):
+	case HOT(last_agent_seq):
+	case HOT(updated_at):
+	case HOT(last_interaction_at):
+		return true;
+	default:
+		return f->offset >= HOT(own) &&
+		       f->offset < HOT(total) + sizeof(struct totals);
+	}
+#undef HOT
+}
+
+static bool is_same(const struct session_rec *a, const struct session_rec *b,
+		    const struct record_field *f)
+{
+	const struct sql_value x = sql_of_field(a, f), y = sql_of_field(b, f);
+
+	if (x.kind != y.kind)
+		return false;
+	return x.kind == SQL_INT ? x.n == y.n :
+				   x.kind == SQL_NULL || str_eq(x.s, y.s);
+}
+
+bool sql_only_hot_changed(const struct session_rec *from,
+			  const struct session_rec *to)
+{
+	for (size_t i = 0; i < record_n_fields; i++) {
+		const struct record_field *f = &record_fields[i];
+
+		if (!sql_is_hot(f) && !is_same(from, to, f))
+			return false;
+	}
+	return true;
+}
+
 struct sql_value sql_of_field(const struct session_rec *rec,
 			      const struct record_field *f)
 {

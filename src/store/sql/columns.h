@@ -23,6 +23,14 @@ const char *sql_type_of(const struct record_field *f, enum sql_dialect dialect);
  */
 bool sql_is_steady(const struct record_field *f);
 
+/*
+ * Columns that a message changes: a statement with these alone is all that an
+ * append needs.  None of them decides what match_text() says.
+ */
+bool sql_is_hot(const struct record_field *f);
+bool sql_only_hot_changed(const struct session_rec *from,
+			  const struct session_rec *to);
+
 /* The value of a field: no id is NULL.  It points into the record. */
 struct sql_value sql_of_field(const struct session_rec *rec,
 			      const struct record_field *f);
@@ -38,15 +46,20 @@ bool sql_to_id(const struct sql_value *v, struct weft_id *ret);
  * The first four indexes serve lists in the order they are shown in, forwards
  * and backwards, without sorting.  What follows the id in them decides on rows
  * that need not be fetched then.  Purged sessions are in none of these.
+ *
+ * PostgreSQL writes every index of a row again if one so much as changes: its
+ * indexes have the time of the last interaction in steps (`recent`), so that
+ * most messages of a busy session change none; what is within a step is sorted
+ * by those who list.
  */
-#define SQL_SESSION_INDEXES                                                    \
+#define SQL_SESSION_INDEXES(by)                                                \
 	"CREATE INDEX live_interaction"                                        \
-	" ON sessions(kind,last_interaction_at,id,project_dir)"                \
+	" ON sessions(kind," by ",project_dir)"                                \
 	" WHERE deleted_at=0 AND purged_at=0;"                                 \
 	"CREATE INDEX live_creation ON sessions(kind,created_at,id)"           \
 	" WHERE deleted_at=0 AND purged_at=0;"                                 \
 	"CREATE INDEX all_interaction"                                         \
-	" ON sessions(last_interaction_at,id,kind,deleted_at)"                 \
+	" ON sessions(" by ",kind,deleted_at)"                                 \
 	" WHERE purged_at=0;"                                                  \
 	"CREATE INDEX all_creation ON sessions(created_at,id,kind,deleted_at)" \
 	" WHERE purged_at=0;"                                                  \
@@ -56,5 +69,8 @@ bool sql_to_id(const struct sql_value *v, struct weft_id *ret);
 	"CREATE INDEX sessions_slug ON sessions(slug) WHERE slug<>'';"         \
 	"CREATE INDEX sessions_op ON sessions(op,id) WHERE op<>'';"            \
 	"CREATE INDEX sessions_tag ON sessions(tag,id);"
+
+/* A step of `recent` is so many bits of milliseconds. */
+#define SQL_RECENT_BITS "8"
 
 #endif

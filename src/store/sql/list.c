@@ -131,6 +131,7 @@ void list_add_sql(struct buf *b, uint32_t shape, enum sql_dialect dialect)
 	const char *by =
 		shape & SHAPE_CREATION ? "created_at" : "last_interaction_at";
 	const char *direction = shape & SHAPE_BACKWARDS ? "" : " DESC";
+	bool steps = dialect == SQL_POSTGRES && !(shape & SHAPE_CREATION);
 
 	buf_add_lit(b, " FROM sessions");
 	if (dialect == SQL_SQLITE)
@@ -158,7 +159,14 @@ void list_add_sql(struct buf *b, uint32_t shape, enum sql_dialect dialect)
 	if (shape & SHAPE_CURSOR)
 		buf_printf(b, " AND (%s,id)%c(?11,?12)", by,
 			   shape & SHAPE_BACKWARDS ? '>' : '<');
-	buf_printf(b, " ORDER BY %s%s,id%s", by, direction, direction);
+	/* What the index says of the order, coarse as it is. */
+	if (steps && shape & SHAPE_CURSOR)
+		buf_printf(b, " AND recent%s(?11>>" SQL_RECENT_BITS ")",
+			   shape & SHAPE_BACKWARDS ? ">=" : "<=");
+	buf_add_lit(b, " ORDER BY ");
+	if (steps)
+		buf_printf(b, "recent%s,", direction);
+	buf_printf(b, "%s%s,id%s", by, direction, direction);
 }
 
 void list_parameters(const struct list_query *q, uint32_t shape,

@@ -1,6 +1,7 @@
 /* pages.c - pages of events and pages of sessions. */
 #include "base/error.h"
 #include "base/id.h"
+#include "model/event.h"
 #include "store/match.h"
 #include "store/sql/columns.h"
 #include "store/sql/list.h"
@@ -12,12 +13,17 @@
 
 /* A page being filled.  The array grows: nobody has a million for nothing. */
 struct filling {
+	struct sql_conn *c;
+	const struct weft_id *session;
 	struct arena *arena;
 	struct event_page page;
 	size_t room, max, bytes, max_bytes;
 };
 
-/* The columns of a row, in the order of the statement. */
+/* The columns of a page. */
+enum { P_SEQ, P_STATE, P_BYTES };
+
+/* The columns of one event. */
 enum {
 	C_SESSION,
 	C_SEQ,
@@ -98,25 +104,59 @@ static bool keep_event(struct store_event *e, struct arena *a)
 	return true;
 }
 
+static int take_whole(void *ctx, const struct sql_value *row,
+		      struct weft_error *err)
+{
+	struct filling *f = ctx;
+	struct store_event *e = &f->page.v[f->page.n];
+
+	if (!decode_event(row, e))
+		return sql_fail_row("events", err);
+	return keep_event(e, f->arena) ? SQL_ENOUGH :
+					 arena_error(f->arena, err);
+}
+
+/* From its line; one that does not say it all, from its columns. */
+static int read_event(struct filling *f, const struct sql_value *row,
+		      struct weft_error *err)
+{
+	struct store_event *e = &f->page.v[f->page.n];
+	uint64_t seq = (uint64_t)row[P_SEQ].n;
+
+	if (row[P_STATE].n == STATE_OK) {
+		struct weft_str line = arena_str(f->arena, row[P_BYTES].s);
+
+		if (!line.ptr)
+			return arena_error(f->arena, err);
+		event_read_again(f->session, line, f->arena, e);
+		if (f->arena->failed)
+			return arena_error(f->arena, err);
+		if (e->state == STATE_OK && e->seq == seq)
+			return WEFT_OK;
+	}
+	return sql_run(f->c, Q_EVENT, SQL_ROW(sql_id(f->session), sql_u64(seq)),
+		       take_whole, f, err);
+}
+
 static int take_event(void *ctx, const struct sql_value *row,
 		      struct weft_error *err)
 {
 	struct filling *f = ctx;
-	struct store_event e;
+	size_t n = row[P_BYTES].s.len;
+	int r;
 
-	if (!decode_event(row, &e))
-		return sql_fail_row("events", err);
 	if (f->page.n == f->max ||
-	    (f->page.n > 0 && e.bytes.len > f->max_bytes - f->bytes)) {
+	    (f->page.n > 0 && n > f->max_bytes - f->bytes)) {
 		f->page.done = 0;
 		return SQL_ENOUGH;
 	}
 	if (f->page.n == f->room && !grow(f))
 		return arena_error(f->arena, err);
-	if (!keep_event(&e, f->arena))
-		return arena_error(f->arena, err);
-	f->page.v[f->page.n++] = e;
-	f->bytes += (size_t)u64_min(e.bytes.len, f->max_bytes - f->bytes);
+	r = read_event(f, row, err);
+	if (r < 0)
+		return r;
+	f->page.n++;
+	f->bytes += (size_t)u64_min(n, f->max_bytes - f->bytes);
 	return WEFT_OK;
 }
 
@@ -125,7 +165,10 @@ int sql_read_events(struct sql_conn *c, const struct event_range *r,
 		    struct weft_error *err)
 {
 	uint64_t max = c->store->store.limits.page;
-	struct filling f = { .arena = a, .page = { .done = 1 } };
+	struct filling f = { .c = c,
+			     .session = &r->session,
+			     .arena = a,
+			     .page = { .done = 1 } };
 	int status;
 
 	if (r->max_events > 0)

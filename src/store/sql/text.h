@@ -27,11 +27,13 @@ enum sql_statement {
 	Q_HIDDEN,
 	Q_EVENTS,
 	Q_EVENTS_BACKWARDS,
+	Q_EVENT, /* all that is known of one */
 	Q_HEADS,
 	Q_FIND_TAG,
 	Q_PUT_EVENTS,
 	Q_PUT_SESSIONS,
 	Q_PUT_GROWN, /* of sessions that are there and have only grown */
+	Q_PUT_HOT,   /* of those, only what a message changes */
 	Q_ADD,
 	Q_PUT_NAMES,
 	Q_PUT_HIDDEN,
