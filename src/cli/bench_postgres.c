@@ -82,8 +82,8 @@ void raw_postgres_clean(struct bench *b)
 
 	for (size_t i = 0; c && i < ARRAY_LEN(names); i++) {
 		(void)snprintf(sql, sizeof(sql),
-			       "DROP SCHEMA IF EXISTS %s_%s CASCADE",
-			       b->schema, names[i]);
+			       "DROP SCHEMA IF EXISTS %s_%s CASCADE", b->schema,
+			       names[i]);
 		(void)exec_ok(c, sql);
 	}
 	PQfinish(c);
