@@ -91,10 +91,10 @@ void base64_encode(struct buf *b, struct weft_str bytes)
 		out[3] = alphabet[in[2] & 63];
 	}
 	if (left > 0) {
-		unsigned second = left > 1 ? in[1] : 0;
+		unsigned first = in[0], second = left > 1 ? in[1] : 0;
 
-		out[0] = alphabet[in[0] >> 2];
-		out[1] = alphabet[(in[0] << 4 | second >> 4) & 63];
+		out[0] = alphabet[first >> 2];
+		out[1] = alphabet[(first << 4 | second >> 4) & 63];
 		out[2] = left > 1 ? alphabet[second << 2 & 63] : '=';
 		out[3] = '=';
 	}

@@ -138,6 +138,119 @@ static void collecting_leaves_what_is_referred_to(void **state)
 	assert_int_equal(count_blobs(f) + report.changed, 2);
 }
 
+/* ---- references ---- */
+
+/* A message that refers to a blob, as it is stored. */
+static void refer(struct fixture *f, const struct weft_id *s,
+		  const struct blob_ref *ref)
+{
+	struct draft *d = draft_new(f);
+	char hex[2 * SHA256_BYTES + 1];
+
+	hex_format(ref->sha256, SHA256_BYTES, hex);
+	(void)draft_event(d, s, EVENT_MESSAGE,
+			  "\"role\":\"user\",\"parts\":[{\"type\":\"text\","
+			  "\"blob\":{\"sha256\":\"%s\",\"bytes\":%llu,"
+			  "\"enc\":\"text\"}}],\"blobs\":1",
+			  hex, (unsigned long long)ref->bytes);
+	must_write(d);
+}
+
+static struct store_report run_task(struct fixture *f, uint32_t task,
+				    const struct blob_ref *only, size_t n)
+{
+	struct store_report report = { .arena = &f->arena,
+				       .only = only,
+				       .n_only = n };
+
+	assert_ok(f, f->store->ops->maintain(f->store, task, &report, &f->err));
+	return report;
+}
+
+static void a_write_that_refers_to_nothing_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct blob_ref ref = put(f, STR("there"));
+	struct weft_id s = begin(f);
+	struct draft *d = draft_new(f);
+
+	ref.sha256[0] ^= 1;
+	(void)draft_say(d, &s, "see attachment");
+	draft_refer(d, &ref);
+	assert_code(f, draft_write(d), WEFT_NOT_FOUND);
+	expect_texts(f, &s, "session");
+}
+
+static void certain_blobs_are_dropped_however_young(void **state)
+{
+	struct fixture *f = *state;
+	struct blob_ref v[] = { put(f, STR("used")), put(f, STR("unused")),
+				put(f, STR("other")), put(f, STR("never")) };
+	struct weft_id s = begin(f);
+	struct store_report report;
+
+	refer(f, &s, &v[0]);
+	v[3].sha256[0] ^= 1;
+	report = run_task(f, TASK_BLOBS,
+			  (struct blob_ref[]){ v[0], v[1], v[3] }, 3);
+	assert_int_equal(report.changed, 1);
+	expect_blob(f, &v[0], STR("used"));
+	assert_code(f, get(f, &v[1]), WEFT_NOT_FOUND);
+	expect_blob(f, &v[2], STR("other"));
+	/* An empty list is not no list. */
+	report = run_task(f, TASK_BLOBS, v, 0);
+	assert_int_equal(report.changed, 0);
+	/* What was dropped may come again. */
+	v[1] = put(f, STR("unused"));
+	expect_blob(f, &v[1], STR("unused"));
+	refer(f, &s, &v[1]);
+	report = run_task(f, TASK_BLOBS, v, 3);
+	assert_int_equal(report.changed, 1);
+	expect_blob(f, &v[1], STR("unused"));
+}
+
+/* Two sessions, or two messages of one, refer to the same. */
+static void who_else_refers_counts(void **state)
+{
+	struct fixture *f = *state;
+	struct blob_ref ref = put(f, STR("used"));
+	struct weft_id a = begin(f), b = begin(f);
+	struct store_report report;
+
+	refer(f, &a, &ref);
+	refer(f, &a, &ref);
+	refer(f, &b, &ref);
+	report = run_task(f, TASK_BLOBS, &ref, 1);
+	assert_int_equal(report.changed, 0);
+	assert_int_equal(run_task(f, TASK_REINDEX, NULL, 0).changed, 0);
+	report = run_task(f, TASK_BLOBS, &ref, 1);
+	assert_int_equal(report.changed, 0);
+	expect_blob(f, &ref, STR("used"));
+}
+
+static void a_missing_blob_is_reported(void **state)
+{
+	struct fixture *f = *state;
+	struct blob_ref ref = put(f, STR("there"));
+	struct weft_id s = begin(f);
+	struct store_report report;
+
+	refer(f, &s, &ref);
+	assert_int_equal(run_task(f, TASK_VERIFY, NULL, 0).n_problems, 0);
+	/* Somebody's write that did not say what it refers to. */
+	ref.sha256[0] ^= 1;
+	f->silent_blobs = true;
+	refer(f, &s, &ref);
+	f->silent_blobs = false;
+	for (int i = 0; i < 2; i++) {
+		report = run_task(f, i ? TASK_REPAIR : TASK_VERIFY, NULL, 0);
+		assert_int_equal(report.n_problems, 1);
+		assert_id_equal(&report.problems[0].session, &s);
+		assert_non_null(
+			strstr(report.problems[0].reason.ptr, "missing"));
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	STORE_TEST(bytes_come_back_by_their_hash),
 	STORE_TEST(a_large_blob_comes_back_whole),
@@ -146,6 +259,10 @@ static const struct CMUnitTest tests[] = {
 	STORE_TEST(a_blob_of_another_size_is_not_what_was_meant),
 	STORE_TEST(a_write_may_refer_to_what_is_there),
 	STORE_TEST(collecting_leaves_what_is_referred_to),
+	STORE_TEST(a_write_that_refers_to_nothing_is_refused),
+	STORE_TEST(certain_blobs_are_dropped_however_young),
+	STORE_TEST(who_else_refers_counts),
+	STORE_TEST(a_missing_blob_is_reported),
 };
 
 const struct suite blob_suite = { tests, ARRAY_LEN(tests) };

@@ -33,6 +33,7 @@ struct fixture {
 	struct weft_error err;
 	int64_t now_ms; /* every step of a write takes a second */
 	struct clock_source clock;
+	bool silent_blobs; /* a write does not say which blobs it refers to */
 	bool writing; /* a test that failed inside a write leaves this set */
 };
 

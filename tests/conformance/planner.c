@@ -300,6 +300,9 @@ static int plan_end(struct planning *p, struct weft_error *err)
 				return r;
 			continue;
 		}
+		if (p->effects.v[i].kind == OP_BLOB &&
+		    p->draft->f->silent_blobs)
+			continue;
 		op = op_list_add(p->out, p->effects.v[i].kind,
 				 &p->effects.v[i].session);
 		if (op)

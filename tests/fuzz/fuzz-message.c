@@ -6,7 +6,9 @@
 
 #include <assert.h>
 
+#include "base/hash.h"
 #include "base/json.h"
+#include "model/blob.h"
 #include "model/body.h"
 #include "model/derive.h"
 #include "model/event.h"
@@ -21,6 +23,7 @@ static const struct store_limits limits = {
 	.slug_bytes = 32,
 	.metadata_bytes = 256,
 	.op_bytes = 16,
+	.blob_bytes = 8,
 };
 
 static const struct weft_id session = { { 1, 2, 3 } };
@@ -60,6 +63,87 @@ static struct store_event check_body(struct weft_str body, uint32_t type,
 	return e;
 }
 
+/* Blobs that were put, by their hash. */
+struct shelf {
+	struct shelf *next;
+	struct blob_ref ref;
+	struct weft_str bytes;
+};
+
+struct shelves {
+	struct shelf *first;
+	struct arena *arena;
+};
+
+static int put(void *ctx, struct weft_str bytes, struct blob_ref *ret,
+	       struct weft_error *err)
+{
+	struct shelves *all = ctx;
+	struct shelf *s = ARENA_NEW(all->arena, struct shelf);
+
+	s->next = all->first;
+	s->bytes = arena_str(all->arena, bytes);
+	s->ref.bytes = bytes.len;
+	assert(sha256(bytes, s->ref.sha256, err) == WEFT_OK);
+	all->first = s;
+	*ret = s->ref;
+	return WEFT_OK;
+}
+
+static int get(void *ctx, const struct blob_ref *ref, struct arena *a,
+	       struct weft_str *ret, struct weft_error *err)
+{
+	const struct shelves *all = ctx;
+
+	(void)a;
+	(void)err;
+	for (const struct shelf *s = all->first; s; s = s->next) {
+		if (memcmp(&s->ref, ref, sizeof(*ref)) == 0) {
+			*ret = s->bytes;
+			return WEFT_OK;
+		}
+	}
+	return WEFT_NOT_FOUND;
+}
+
+static void same_json(struct weft_str x, struct weft_str y, struct arena *a)
+{
+	yyjson_doc *one, *other;
+
+	assert(json_parse(arena_printf(a, "{%.*s}", (int)x.len, x.ptr), NULL,
+			  &one, NULL) == WEFT_OK);
+	assert(json_parse(arena_printf(a, "{%.*s}", (int)y.len, y.ptr), NULL,
+			  &other, NULL) == WEFT_OK);
+	assert(yyjson_equals(yyjson_doc_get_root(one),
+			     yyjson_doc_get_root(other)));
+	yyjson_doc_free(one);
+	yyjson_doc_free(other);
+}
+
+/* What is kept apart comes back, and what is lost is said. */
+static void check_packed(struct message *m, struct arena *a)
+{
+	struct shelves all = { .arena = a };
+	struct blob_place place = { put, get, &all };
+	struct weft_str given = m->body, whole;
+	struct message_facts facts;
+
+	assert(message_pack(m, &limits, &place, a, NULL) == WEFT_OK);
+	assert(blob_is_packed(m->body, STATE_OK) == (m->facts.blobs.n > 0));
+	(void)check_body(m->body, EVENT_MESSAGE, a);
+	assert(message_facts_read(m->body, a, &facts, NULL) == WEFT_OK);
+	assert(facts.blobs.n == m->facts.blobs.n);
+	assert(str_eq(facts.text, m->facts.text));
+	assert(blob_unpack(m->body, MIB(1), &place, a, &whole, NULL) ==
+	       WEFT_OK);
+	same_json(whole, given, a);
+	all.first = NULL;
+	assert(blob_unpack(m->body, MIB(1), &place, a, &whole, NULL) ==
+	       WEFT_OK);
+	assert(!blob_is_packed(whole, STATE_OK));
+	(void)check_body(whole, EVENT_MESSAGE, a);
+}
+
 static void check_message(struct weft_str json, struct arena *a)
 {
 	struct message_facts facts;
@@ -81,6 +165,7 @@ static void check_message(struct weft_str json, struct arena *a)
 	assert(memcmp(&facts.usage, &m.facts.usage, sizeof(facts.usage)) == 0);
 	assert(str_eq(facts.text, m.facts.text));
 	assert(m.op.len <= limits.op_bytes);
+	check_packed(&m, a);
 }
 
 /* A change that was made leaves nothing to be changed. */
