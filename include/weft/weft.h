@@ -70,9 +70,12 @@ struct weft_open_options {
 WEFT_API void weft_open_options_init(struct weft_open_options *o, size_t size);
 
 /*
- * Open the store that `url` names: "jsonl:DIR", "memory:".  Options may follow
+ * Open the store that `url` names: "jsonl:DIR", "sqlite:FILE",
+ * "postgres://HOST/DATABASE", "memory:" (docs/STORES.md).  Options may follow
  * behind '?': "jsonl:DIR?queue=64&message_bytes=1000" (every limit in
- * docs/LIMITS.md).  `options` may be NULL.
+ * docs/LIMITS.md).  A place that does not begin with a slash is found from the
+ * working directory, once: the program may go elsewhere afterwards.
+ * `options` may be NULL.
  *
  * Errors: INVALID (bad URL), NOT_FOUND (NO_CREATE and none there), IO (of a
  * newer format, of somebody else, on a network file system), BUSY, CORRUPT.

@@ -91,6 +91,10 @@ struct fs {
 /* The machine's own file system. */
 struct fs *fs_real(void);
 
+/* The working directory, from which fs_real takes paths that do not begin with
+ * a slash, into to[0..n). */
+int fs_real_here(char *to, size_t n);
+
 /* Open or make a file. */
 static inline int file_open(struct fs *fs, const char *path, unsigned flags,
 			    struct file **ret)

@@ -569,6 +569,11 @@ static const struct fs_ops real_ops = {
 	.watch_close = real_watch_close,
 };
 
+int fs_real_here(char *to, size_t n)
+{
+	return getcwd(to, n) ? 0 : -errno;
+}
+
 struct fs *fs_real(void)
 {
 	static struct fs real = { .ops = &real_ops };

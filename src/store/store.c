@@ -1,11 +1,13 @@
 /* store.c - find a store by its URL; limits; reports. */
 #include "store/store.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 
 #define URL_BYTES_MAX KIB(64)
@@ -313,6 +315,31 @@ static int read_url(struct weft_str rest, struct store_open *o,
 	return store_limits_fill(&o->limits, err);
 }
 
+/* Where a store is does not change when the program goes elsewhere. */
+static int make_absolute(struct store_open *o, struct buf *path,
+			 struct weft_error *err)
+{
+	CLEANUP(buf_done) struct buf given;
+	char here[PATH_MAX];
+	int r;
+
+	buf_init(&given, URL_BYTES_MAX);
+	if (o->path.ptr[0] == '/' || (o->fs && o->fs != fs_real()))
+		return WEFT_OK;
+	r = fs_real_here(here, sizeof(here));
+	if (r < 0)
+		return fail_errno(err, -r, "find the working directory");
+	buf_add_str(&given, o->path);
+	r = buf_error(&given, err);
+	if (r < 0)
+		return r;
+	buf_reset(path);
+	buf_printf(path, "%s/", str_eq(str_of(here), STR("/")) ? "" : here);
+	buf_add_str(path, buf_str(&given));
+	o->path = (struct weft_str){ buf_cstr(path), path->len };
+	return buf_error(path, err);
+}
+
 int store_open_url(const char *url, const struct store_open *o,
 		   struct store **ret, struct weft_error *err)
 {
@@ -345,7 +372,9 @@ int store_open_url(const char *url, const struct store_open *o,
 				    "store URL \"%.200s\" names no place: "
 				    "write %s:%s",
 				    url, stores[i].ops->scheme, what);
-		return stores[i].ops->open(&open, ret, err);
+		if (what && !stores[i].whole)
+			r = make_absolute(&open, &path, err);
+		return r < 0 ? r : stores[i].ops->open(&open, ret, err);
 	}
 	return unknown_scheme(url, scheme, err);
 }

@@ -284,6 +284,40 @@ static void signals_locale_and_directory_are_left_alone(void **state)
 	assert_string_equal(setlocale(LC_ALL, NULL), locale);
 }
 
+/* A place that does not begin with a slash is taken from where the program is
+ * when it opens the store, and stays there. */
+static void a_program_may_go_elsewhere(void **state)
+{
+	struct desk *d = *state;
+	char before[512], at[512], url[600];
+	const char *place = strchr(d->url, ':') + 1;
+	const char *slash = strrchr(d->url, '/');
+	struct weft_store *s = NULL;
+
+	if (!is_place(d->url) || place[0] != '/' || place[1] == '/')
+		return;
+	(void)snprintf(at, sizeof(at), "%.*s", (int)(slash - place), place);
+	(void)snprintf(url, sizeof(url), "%.*s%s", (int)(place - d->url),
+		       d->url, slash + 1);
+	desk_ok(d, weft_close(d->store, &d->err));
+	assert_non_null(getcwd(before, sizeof(before)));
+	assert_int_equal(chdir(at), 0);
+	d->store = NULL;
+	desk_ok(d, weft_open(url, NULL, &s, &d->err));
+	d->store = s;
+	assert_int_equal(chdir("/"), 0);
+	desk_say(d, d->id, "one");
+	desk_say(d, desk_new(d, "\"key\":\"elsewhere\""), "two");
+	assert_string_equal(desk_texts(d, d->id), "one");
+	assert_string_equal(desk_texts(d, "elsewhere"), "two");
+	desk_call(d, "{\"method\":\"reindex\"}");
+	assert_non_null(strstr(desk_call(d, "{\"method\":\"verify\"}"),
+			       "\"sessions\":2,"));
+	desk_reopen(d, "page=1000");
+	assert_string_equal(desk_texts(d, "elsewhere"), "two");
+	assert_int_equal(chdir(before), 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(nothing_is_given_back_without_complaint),
 	PUBLIC_TEST(a_bad_url_is_refused),
@@ -297,6 +331,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(the_door_refuses_what_it_does_not_know),
 	PUBLIC_TEST(in_a_child_every_call_fails_and_closing_works),
 	PUBLIC_TEST(signals_locale_and_directory_are_left_alone),
+	PUBLIC_TEST(a_program_may_go_elsewhere),
 };
 
 const struct suite public_open_suite = { tests, ARRAY_LEN(tests) };
