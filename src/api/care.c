@@ -100,10 +100,10 @@ static void encode_problem(struct buf *b, const struct store_problem *p)
 	buf_add_c(b, '}');
 }
 
-static void encode_report(struct buf *b, const struct store_report *r, bool ok)
+static void encode_report(struct buf *b, const struct store_report *r)
 {
 	buf_add_lit(b, "{\"ok\":");
-	buf_add_str(b, ok ? STR("true") : STR("false"));
+	buf_add_str(b, r->n_problems == 0 ? STR("true") : STR("false"));
 	buf_add_lit(b, ",\"sessions\":");
 	buf_add_u64(b, r->sessions);
 	buf_add_lit(b, ",\"events\":");
@@ -123,31 +123,33 @@ static void encode_report(struct buf *b, const struct store_report *r, bool ok)
 	buf_add_lit(b, "]}");
 }
 
-/* Let the store do `task`, and answer with its report.  What a task mends is
- * no longer wrong: only verify's findings make the store not ok. */
-static int maintain(struct call *c, uint32_t task, struct weft_str file)
+static int do_task(struct call *c, uint32_t task, struct store_report *report)
 {
 	struct running t = {
 		.store = c->store,
 		.name = c->method->name,
 		.since_us = clock_mono_us(),
 	};
-	struct store_report report = {
-		.arena = &c->arena,
-		.file = file,
-		.progress = running_progress,
-		.progress_ctx = &t,
-	};
 	int r;
 
+	report->arena = &c->arena;
+	report->progress = running_progress;
+	report->progress_ctx = &t;
 	running_begin(&t);
-	r = c->store->ops->maintain(c->store, task, &report, c->err);
+	r = c->store->ops->maintain(c->store, task, report, c->err);
 	running_end(&t);
-	if (r != WEFT_OK)
-		return r;
-	encode_report(&c->out, &report,
-		      task != TASK_VERIFY || report.n_problems == 0);
-	return WEFT_OK;
+	return r;
+}
+
+/* Let the store do `task`, and answer with its report. */
+static int maintain(struct call *c, uint32_t task, struct weft_str file)
+{
+	struct store_report report = { .file = file };
+	int r = do_task(c, task, &report);
+
+	if (r == WEFT_OK)
+		encode_report(&c->out, &report);
+	return r;
 }
 
 int method_verify(struct call *c)
@@ -155,9 +157,19 @@ int method_verify(struct call *c)
 	return maintain(c, TASK_VERIFY, STR(""));
 }
 
+/* Not everything can be mended: what the answer lists is what is left. */
 int method_repair(struct call *c)
 {
-	return maintain(c, TASK_REPAIR, STR(""));
+	struct store_report mended = { 0 }, left = { 0 };
+	int r = do_task(c, TASK_REPAIR, &mended);
+
+	if (r == WEFT_OK)
+		r = do_task(c, TASK_VERIFY, &left);
+	if (r != WEFT_OK)
+		return r;
+	left.changed = mended.changed;
+	encode_report(&c->out, &left);
+	return WEFT_OK;
 }
 
 int method_reindex(struct call *c)

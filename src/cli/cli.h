@@ -140,9 +140,16 @@ void text_message(struct cli *c, yyjson_val *message);
 /* What became of a window; and one of its changes. */
 void text_marker(struct cli *c, yyjson_val *answer);
 void text_one_marker(struct cli *c, yyjson_val *marker);
-void text_report(struct cli *c, yyjson_val *report);
 
-/* Call a method that may take long, with progress on a terminal. */
+/* ---- what may take long (progress.c) ---- */
+
+/* Call, with progress on a terminal. */
 int progress_call(struct cli *c, struct req *q, struct answer *ret);
+/* And print the report as JSON or through `text`; the exit status says if it
+ * is not ok. */
+int progress_report(struct cli *c, struct req *q,
+		    void (*text)(struct cli *c, yyjson_val *report));
+/* The same for verify, repair and reindex. */
+int care_call(struct cli *c, const char *method);
 
 #endif

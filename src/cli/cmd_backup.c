@@ -6,28 +6,20 @@ static const struct arg args[] = {
 	{ .name = "FILE", .about = "the file to make; it must not be there" },
 };
 
+static void text_backup(struct cli *c, yyjson_val *report)
+{
+	out_printf(&c->out, "%llu sessions, %llu bytes\n",
+		   (unsigned long long)val_u64(report, "sessions"),
+		   (unsigned long long)val_u64(report, "bytes"));
+}
+
 static int run(struct cli *c)
 {
 	CLEANUP(req_done) struct req q = { 0 };
-	CLEANUP(answer_done) struct answer a = { 0 };
-	yyjson_val *report;
-	int r;
 
 	req_init(&q, c, "backup");
 	req_text(&q, "file", "FILE", cli_arg(c, 0));
-	r = progress_call(c, &q, &a);
-	if (r != WEFT_OK)
-		return r;
-	report = answer_parse(c, &a);
-	if (!report)
-		return WEFT_NO_MEMORY;
-	if (c->json)
-		out_json(&c->out, a.text);
-	else
-		out_printf(&c->out, "%llu sessions, %llu bytes\n",
-			   (unsigned long long)val_u64(report, "sessions"),
-			   (unsigned long long)val_u64(report, "bytes"));
-	return WEFT_OK;
+	return progress_report(c, &q, text_backup);
 }
 
 const struct command cmd_backup = {

@@ -25,9 +25,7 @@ static void text_move(struct cli *c, yyjson_val *report)
 static int run(struct cli *c)
 {
 	CLEANUP(req_done) struct req q = { 0 };
-	CLEANUP(answer_done) struct answer a = { 0 };
 	struct weft_open_options o;
-	yyjson_val *report;
 	int r;
 
 	weft_open_options_init(&o, sizeof(o));
@@ -38,17 +36,7 @@ static int run(struct cli *c)
 		return r;
 	req_init(&q, c, "move");
 	req_text(&q, "to", "TO", cli_arg(c, 1));
-	r = progress_call(c, &q, &a);
-	if (r != WEFT_OK)
-		return r;
-	report = answer_parse(c, &a);
-	if (!report)
-		return WEFT_NO_MEMORY;
-	if (c->json)
-		out_json(&c->out, a.text);
-	else
-		text_move(c, report);
-	return WEFT_OK;
+	return progress_report(c, &q, text_move);
 }
 
 const struct command cmd_move = {

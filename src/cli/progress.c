@@ -1,5 +1,5 @@
 /*
- * progress.c - call a method that may take long.
+ * progress.c - call a method that may take long, and print its report.
  *
  * On a terminal the call is made by a second thread, while this one asks the
  * door how far it is, after the first second, and shows it on one line.
@@ -115,4 +115,73 @@ int progress_call(struct cli *c, struct req *q, struct answer *ret)
 	if (shown)
 		(void)fprintf(stderr, "\r\033[K");
 	return w.code;
+}
+
+int progress_report(struct cli *c, struct req *q,
+		    void (*text)(struct cli *c, yyjson_val *report))
+{
+	CLEANUP(answer_done) struct answer a = { 0 };
+	yyjson_val *report;
+	int r = progress_call(c, q, &a);
+
+	if (r != WEFT_OK)
+		return r;
+	report = answer_parse(c, &a);
+	if (!report)
+		return WEFT_NO_MEMORY;
+	if (c->json)
+		out_json(&c->out, a.text);
+	else
+		text(c, report);
+	/* The report has said it all. */
+	if (yyjson_is_false(yyjson_obj_get(report, "ok")))
+		c->exit_status = weft_code_exit_status(WEFT_CORRUPT);
+	return WEFT_OK;
+}
+
+/* ---- looking after a store ---- */
+
+static void text_problem(struct cli *c, yyjson_val *p)
+{
+	struct weft_str where = val_str(p, "file");
+
+	if (where.len == 0)
+		where = val_str(p, "session");
+	out_style(&c->out, STYLE_RED);
+	out_one_line(&c->out, where.len ? where : STR("store"));
+	if (val_u64(p, "line"))
+		out_printf(&c->out, ":%llu",
+			   (unsigned long long)val_u64(p, "line"));
+	out_style(&c->out, STYLE_NONE);
+	out_printf(&c->out,
+		   ": offset %llu: ", (unsigned long long)val_u64(p, "offset"));
+	out_one_line(&c->out, val_str(p, "reason"));
+	out_add(&c->out, STR("\n"));
+}
+
+static void text_report(struct cli *c, yyjson_val *report)
+{
+	yyjson_val *damaged = yyjson_obj_get(report, "damaged");
+	yyjson_arr_iter it;
+	yyjson_val *p;
+
+	yyjson_arr_iter_init(damaged, &it);
+	while ((p = yyjson_arr_iter_next(&it)))
+		text_problem(c, p);
+	out_printf(&c->out, "%llu sessions, %llu events, %llu bytes",
+		   (unsigned long long)val_u64(report, "sessions"),
+		   (unsigned long long)val_u64(report, "events"),
+		   (unsigned long long)val_u64(report, "bytes"));
+	if (val_u64(report, "changed"))
+		out_printf(&c->out, ", %llu changed",
+			   (unsigned long long)val_u64(report, "changed"));
+	out_printf(&c->out, ": %s\n", val_true(report, "ok") ? "ok" : "not ok");
+}
+
+int care_call(struct cli *c, const char *method)
+{
+	CLEANUP(req_done) struct req q = { 0 };
+
+	req_init(&q, c, method);
+	return progress_report(c, &q, text_report);
 }

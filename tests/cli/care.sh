@@ -58,3 +58,39 @@ weft verify >/dev/null
 same '["message 1", "message 2", "message 3"]' \
 	"$(weft history two | jsonl '[m["parts"][0]["text"] for m in d]')"
 refused 2 usage "verify: '$two' is too much; *" verify "$two"
+
+# A file of a newer weft is left as it is, and repair does not call that mended.
+file=$(weft show --json two | json 'd["path"]')
+python3 -I -S - "$file" "$two" <<'EOF'
+import sys
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+path, session = sys.argv[1:]
+id = 0
+for c in session:
+    id = id * 32 + "0123456789ABCDEFGHJKMNPQRSTVWXYZ".index(c)
+first, rest = open(path, "rb").read().split(b"\n", 1)
+first = first[:-18].replace(b'"needs":[]', b'"needs":["tea"]')
+crc = crc32c(id.to_bytes(16, "big") + first)
+open(path, "wb").write(first + b',"crc":"%08x"}\n' % crc + rest)
+EOF
+sum=$(sha256sum "$file")
+for i in 1 2; do
+	status=0
+	weft repair --json >"$dir/out" || status=$?
+	same 6 "$status"
+	same "[false, 1, \"$two\"]" \
+		"$(json '[d["ok"], len(d["damaged"]), d["damaged"][0]["session"]]' <"$dir/out")"
+	like '*needs "tea", which this weft does not know*' "$(cat "$dir/out" | json 'd["damaged"][0]["reason"]')"
+done
+refused 7 io '*needs "tea", which this weft does not know: update weft' append two more
+same "$sum" "$(sha256sum "$file")"
+same '["message 1", "message 3", "message 4"]' \
+	"$(weft history one | jsonl '[m["parts"][0]["text"] for m in d]')"
