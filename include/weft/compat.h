@@ -118,6 +118,30 @@ WEFT_API int weft_pico_truncate_history(struct weft_store *store,
 WEFT_API int weft_pico_save(struct weft_store *store, const char *key,
 			    size_t key_len, struct weft_error *err);
 
+/*
+ * The store of a sub-turn: in memory, thrown away by weft_close, and never
+ * written to `store`, which is only read.  All calls of weft.h and of this
+ * file work on it.  A window in it has no more than the last `keep` messages
+ * (0: 50), whatever was said; its log keeps them all until it is closed.
+ *
+ * There are two sessions in it.  One has the key "subturn": a subagent with
+ * the settings of `parent` (agent, model, project, user, channel, role, tools)
+ * and nothing said.  It works for the other one, whose key is "parent:" and
+ * the id of `parent`, and whose total is what the sub-turn has spent: add that
+ * to `parent` by "usage_add", with the sub-turn's id as the operation id,
+ * before closing.
+ * The original has one conversation, whatever the key; here any key is one.
+ *
+ * `parent` is any name of a session of `store`; tool_use_id may be empty.
+ * *ret is closed with weft_close.
+ */
+WEFT_API int weft_pico_open_subturn(struct weft_store *store,
+				    const char *parent, size_t parent_len,
+				    const char *tool_use_id,
+				    size_t tool_use_id_len, uint64_t keep,
+				    struct weft_store **ret,
+				    struct weft_error *err);
+
 /* ---- claw0: SessionStore ----
  *
  * A key is the key or an alias of a session, exactly.  Histories are messages

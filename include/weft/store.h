@@ -397,6 +397,8 @@ struct store_limits {
 	uint64_t todos;             /* 1,000 per session */
 	uint64_t memory_bytes;      /* 64 KiB */
 	uint64_t blob_bytes;        /* 64 KiB; what is larger is kept apart */
+	uint64_t summary_bytes;     /* 1 MiB */
+	uint64_t window_messages;   /* as many as there are */
 };
 
 struct store_open {

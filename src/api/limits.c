@@ -41,6 +41,9 @@ static const struct {
 	LIMIT(memory_bytes, "bytes of a memory"),
 	LIMIT(blob_bytes, "bytes of a part that stay in its line; what is "
 			  "larger is kept as a blob"),
+	LIMIT(summary_bytes, "bytes of a summary"),
+	LIMIT(window_messages, "messages of a window: of more, the last ones "
+			       "are given"),
 };
 
 /* A limit that is not in the table would not be in the documents. */

@@ -233,20 +233,24 @@ static int render_history(struct call *c, const struct render_query *q)
 	return engine_render(c->engine, q, &c->out, c->err);
 }
 
-/* Where the view that was asked for begins. */
+/* Where the view that was asked for begins, and what a window has besides. */
 static int view_begin(struct call *c, const struct session_rec *rec,
-		      struct reading *d, struct weft_str *ret_summary)
+		      struct reading *d, struct render_query *q)
 {
 	struct weft_str view = call_str(c, "view");
 	struct window w = { .first_kept = 1 };
 	int r = WEFT_OK;
 
-	if (str_eq(view, STR("direct")))
+	if (str_eq(view, STR("direct"))) {
 		w.first_kept = rec->fork_seq + 1;
-	else if (str_eq(view, STR("window")))
+	} else if (str_eq(view, STR("window"))) {
 		r = engine_window(c->engine, rec, &c->arena, &w, c->err);
+		if (c->limits->window_messages < ID_SEQ_MAX)
+			q->messages_max = u64_min(q->messages_max,
+						  c->limits->window_messages);
+	}
 	d->range.first = u64_max(d->range.first, w.first_kept);
-	*ret_summary = w.summary;
+	q->summary = w.summary;
 	return r;
 }
 
@@ -265,7 +269,7 @@ int method_history(struct call *c)
 	int r = reading_begin(c, &d, &rec);
 
 	if (r == WEFT_OK)
-		r = view_begin(c, &rec, &d, &q.summary);
+		r = view_begin(c, &rec, &d, &q);
 	if (r != WEFT_OK)
 		return r;
 	d.range.types = MESSAGES;
@@ -278,9 +282,8 @@ int method_history(struct call *c)
 		return render_history(c, &q);
 	if (q.options.tokens)
 		r = find_kept(c, &d, &q);
-	if (r == WEFT_OK && call_has(c, "last")) {
-		r = find_last(c, &d, call_u64(c, "last", 0), &ready);
-	}
+	if (r == WEFT_OK && q.messages_max != UINT64_MAX)
+		r = find_last(c, &d, q.messages_max, &ready);
 	if (r == WEFT_OK && !ready)
 		r = read_page(c, &d, &c->arena);
 	if (r == WEFT_OK)

@@ -36,7 +36,7 @@ static const struct opt opts[] = {
 	[OPT_PARENT] = { .name = "parent",
 			 .takes = "SESSION",
 			 .kind = OPT_TEXT,
-			 .about = "only those that work for this session" },
+			 .about = "only forks and subagents of this session" },
 	[OPT_PROJECT] = { .name = "project",
 			  .takes = "DIR",
 			  .kind = OPT_DIRECTORY,

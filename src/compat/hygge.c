@@ -361,10 +361,7 @@ int weft_hygge_update_session_totals(struct weft_store *store, const char *id,
 /* The session above that pays, or nothing. */
 static struct weft_str payer(struct weft_str session)
 {
-	struct weft_str fork = json_member(session, "fork_seq");
-
-	if (!str_eq(answer_str(session, "kind"), STR("subagent")) ||
-	    !str_eq(fork, STR("null")))
+	if (!str_eq(answer_str(session, "kind"), STR("subagent")))
 		return (struct weft_str){ "", 0 };
 	return answer_str(session, "parent");
 }

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/id.h"
 #include "base/json.h"
 
 #define URL_BYTES_MAX KIB(64)
@@ -68,6 +69,8 @@ static const struct limit {
 	LIMIT(todos, 1000, 1, 1u << 20),
 	LIMIT(memory_bytes, KIB(64), 1, MIB(64)),
 	LIMIT(blob_bytes, KIB(64), 1, MIB(1024)),
+	LIMIT(summary_bytes, MIB(1), 1, MIB(1024)),
+	LIMIT(window_messages, ID_SEQ_MAX, 1, ID_SEQ_MAX),
 };
 
 static uint64_t *limit_at(struct store_limits *l, const struct limit *limit)

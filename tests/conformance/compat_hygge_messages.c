@@ -285,6 +285,12 @@ static void h079(void **state)
 					&d->err));
 	assert_string_equal(at(d, m, "session"), s);
 	assert_int_equal(count_at(d, m, "parts"), 1);
+	/* Hidden or not. */
+	hygge_hide(d, s, at(d, m, "id"));
+	m = CALL(d, answer,
+		 weft_hygge_get_message(d->store, T(at(d, m, "id")), &answer,
+					&d->err));
+	assert_string_equal(at(d, m, "redacted"), "true");
 }
 
 static void h080(void **state)

@@ -651,7 +651,7 @@ static void h154(void **state)
 {
 	struct desk *d = *state;
 	const char *s = hygge_new(d, "/h/154");
-	const char *fork = hygge_fork(d, s, hygge_say(d, s, "1"));
+	const char *fork = hygge_fork(d, s, hygge_say(d, s, "1")), *forked;
 	struct weft_answer *answer;
 
 	assert_string_equal(
@@ -664,6 +664,18 @@ static void h154(void **state)
 		fork);
 	assert_string_equal(hygge_is(d, s, "total.cost_usd"), "0");
 	assert_string_equal(hygge_is(d, fork, "total.cost_usd"), "0.1");
+	/* Nor does whom the forked subagent works for. */
+	forked = hygge_subagent(d, s);
+	forked = hygge_fork(d, forked, hygge_say(d, forked, "1"));
+	assert_string_equal(
+		each(d,
+		     CALL(d, answer,
+			  weft_hygge_propagate_totals(d->store, T(forked),
+						      T("{\"cost_usd\":0.1}"),
+						      &answer, &d->err)),
+		     "", "id"),
+		forked);
+	assert_string_equal(hygge_is(d, s, "total.cost_usd"), "0");
 }
 
 /* There it works.  Here what is deleted takes nothing more until it is
