@@ -63,7 +63,7 @@ int cli_configure(struct cli *c);
 /* Tell the open store what the configuration says. */
 int cli_hand_over(struct cli *c);
 /* Open it; `use` is one of enum store_use. */
-int cli_open_as(struct cli *c, uint8_t use);
+int cli_open_as(struct cli *c, enum store_use use);
 
 /* ---- calling the door (request.c) ---- */
 

@@ -103,7 +103,7 @@ static int open_with(struct cli *c, uint32_t flags)
 	return r;
 }
 
-int cli_open_as(struct cli *c, uint8_t use)
+int cli_open_as(struct cli *c, enum store_use use)
 {
 	int r;
 
