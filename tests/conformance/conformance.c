@@ -8,6 +8,8 @@
  * in schemas of their own, which stay there.  TEST is a pattern for the names
  * of tests.
  */
+#include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,6 +53,40 @@ static const struct suite *const suites[] = {
 	&compat_hygge_note_suite,
 };
 
+/* One clear sentence now instead of hundreds of tests that cannot begin. */
+static bool can_begin(void)
+{
+	char dir[256], url[512];
+	struct store *s = NULL;
+	struct weft_error err = { 0 };
+	bool can = try_place(dir, url);
+
+	if (!can)
+		(void)snprintf(err.message, sizeof(err.message), "%s",
+			       strerror(errno));
+	else
+		can = store_open_url(url, NULL, &s, &err) == WEFT_OK &&
+		      store_close(s, &err) == WEFT_OK;
+	(void)remove_place(dir);
+	if (!can)
+		(void)fprintf(stderr, "weft-conformance: %s: %s\n",
+			      conformance_url, err.message);
+	return can;
+}
+
+/* A pattern that selects nothing would make a run that proves nothing. */
+static bool is_any_called(const struct CMUnitTest *all, size_t n,
+			  const char *pattern)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (fnmatch(pattern, all[i].name, 0) == 0)
+			return true;
+	}
+	(void)fprintf(stderr, "weft-conformance: no test is called '%s'\n",
+		      pattern);
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	struct CMUnitTest *all;
@@ -62,8 +98,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	conformance_url = argv[1];
-	if (argc == 3)
-		cmocka_set_test_filter(argv[2]);
+	if (!can_begin())
+		return 2;
 	for (size_t i = 0; i < ARRAY_LEN(suites); i++)
 		n += suites[i]->n;
 	all = mem_zero(n, sizeof(*all));
@@ -74,6 +110,12 @@ int main(int argc, char **argv)
 		memcpy(all + n, suites[i]->tests, suites[i]->n * sizeof(*all));
 		n += suites[i]->n;
 	}
+	if (argc == 3 && !is_any_called(all, n, argv[2])) {
+		mem_free(all);
+		return 2;
+	}
+	if (argc == 3)
+		cmocka_set_test_filter(argv[2]);
 	failed = _cmocka_run_group_tests("conformance", all, n, NULL, NULL);
 	mem_free(all);
 	return failed > 0;

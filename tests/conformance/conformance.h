@@ -43,6 +43,8 @@ extern const char *conformance_url;
 /* Where a new store may be made: a directory, empty if none is needed, and
  * the URL. */
 void make_place(char dir[256], char url[512]);
+/* The same before there is a test that could fail; false with errno. */
+bool try_place(char dir[256], char url[512]);
 int remove_place(const char *dir);
 /* False for the URL of a store that is gone when it is closed. */
 bool is_place(const char *url);

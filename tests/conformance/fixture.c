@@ -1,4 +1,5 @@
 /* fixture.c - a fresh store for each test, and ways to read it. */
+#include <errno.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,18 +41,18 @@ void add_options(char *url, size_t size, const char *options)
 }
 
 /* In a database: a schema of its own.  Its server is thrown away. */
-static void make_schema(char url[512])
+static bool make_schema(char url[512])
 {
 	static unsigned count;
 	int n = snprintf(url, 512, "%s%cschema=t%d_%u_x", conformance_url,
 			 strchr(conformance_url, '?') ? '&' : '?',
 			 (int)getpid(), ++count);
 
-	assert_true(n > 0 && n < 512);
+	return n > 0 && n < 512;
 }
 
 /* A directory of its own below the one in the URL, or below $TMPDIR. */
-void make_place(char dir[256], char url[512])
+bool try_place(char dir[256], char url[512])
 {
 	const char *colon = strchr(conformance_url, ':');
 	const char *base = colon[1] ? colon + 1 : getenv("TMPDIR");
@@ -60,19 +61,25 @@ void make_place(char dir[256], char url[512])
 	dir[0] = '\0';
 	if (strncmp(conformance_url, "memory:", 7) == 0) {
 		(void)snprintf(url, 512, "memory:");
-		return;
+		return true;
 	}
-	if (strncmp(conformance_url, "postgres", 8) == 0) {
-		make_schema(url);
-		return;
-	}
+	if (strncmp(conformance_url, "postgres", 8) == 0)
+		return make_schema(url);
 	n = snprintf(dir, 256, "%s/weft-conformance-XXXXXX",
 		     base ? base : "/tmp");
-	assert_true(n > 0 && n < 256);
-	assert_non_null(mkdtemp(dir));
+	errno = ENAMETOOLONG;
+	if (n < 0 || n >= 256 || !mkdtemp(dir)) {
+		dir[0] = '\0';
+		return false;
+	}
 	n = snprintf(url, 512, "%.*s%s/store",
 		     (int)(colon + 1 - conformance_url), conformance_url, dir);
-	assert_true(n > 0 && n < 512);
+	return n > 0 && n < 512;
+}
+
+void make_place(char dir[256], char url[512])
+{
+	assert_true(try_place(dir, url));
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind,

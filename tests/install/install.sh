@@ -64,7 +64,7 @@ all_there() {
 
 # The program, its pages and its completion.
 use_program() {
-	local root=$1 version
+	local root=$1 version url status
 
 	version=$(pkg-config --modversion weft)
 	[ "$("$root/bin/weft" --version)" = "weft $version" ] ||
@@ -78,6 +78,13 @@ use_program() {
 		"$root/share/bash-completion/completions/weft" >"$dir/said"
 	quietly "$root/bin/weft-conformance" memory:
 	quietly "$root/bin/weft-conformance" "jsonl:$dir/work" '*reopening*'
+	for url in what: "jsonl:$dir/work/nowhere" 'memory: no_such*'; do
+		status=0
+		# shellcheck disable=SC2086
+		"$root/bin/weft-conformance" $url >"$dir/said" 2>&1 || status=$?
+		[ "$status $(wc -l <"$dir/said")" = '2 1' ] ||
+			fail "weft-conformance $url: $status, $(cat "$dir/said")"
+	done
 }
 
 # The examples, built as they say, in the strictest way.
