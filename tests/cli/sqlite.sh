@@ -47,6 +47,29 @@ refused 7 io '*version 99, newer than this weft knows*' list --store "sqlite:$di
 refused 7 io '*version 99, newer than this weft knows*' new --store "sqlite:$dir/newer.db"
 same 99 "$(sqlite3 "$dir/newer.db" 'PRAGMA user_version')"
 
+# Of an older version: what is derived is made again when somebody may write.
+weft alias add k other >/dev/null
+weft new --key gone >/dev/null
+weft delete gone >/dev/null
+before=$(weft list --deleted --json)
+cp "$file" "$dir/older.db"
+sqlite3 "$dir/older.db" 'DROP INDEX sessions_slug; DROP INDEX live_interaction;
+	ALTER TABLE sessions DROP COLUMN slug; ALTER TABLE sessions DROP COLUMN summary;
+	DELETE FROM names; PRAGMA user_version=1'
+older=sqlite:$dir/older.db
+refused 7 io '*version 1: open it once for writing*' list --store "$older?read_only=1"
+same 1 "$(sqlite3 "$dir/older.db" 'PRAGMA user_version')"
+for i in 1 2 3 4 5; do
+	weft --store "$older" append k "after $i" >/dev/null &
+done
+wait
+same 2 "$(sqlite3 "$dir/older.db" 'PRAGMA user_version')"
+same 7 "$(weft --store "$older" history other | wc -l)"
+weft --store "$older" verify >/dev/null
+same "$(sqlite3 "$file" '.schema sessions')" "$(sqlite3 "$dir/older.db" '.schema sessions')"
+same "$(json 'sorted(s["id"] for s in d["sessions"])' <<<"$before")" \
+	"$(weft --store "$older" list --deleted --json | json 'sorted(s["id"] for s in d["sessions"])')"
+
 # For reading only.
 refused 7 read_only '*reading only*' append k x --store "$WEFT_STORE?read_only=1"
 

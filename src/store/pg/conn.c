@@ -81,7 +81,7 @@ static int set_up(struct pg_conn *k, struct weft_error *err)
 		   "SET synchronous_commit=on;"
 		   "SET default_transaction_isolation='read committed';"
 		   "SET client_min_messages=warning;"
-		   "SET lock_timeout=%llu;SET statement_timeout=0;"
+		   "SET lock_timeout=%llu;"
 		   "SET default_transaction_read_only=%s;%s",
 		   schema ? schema : "", text ? text : "",
 		   (unsigned long long)s->sql.store.limits.busy_ms,
@@ -118,19 +118,29 @@ static int connected(struct pg_conn *k, struct weft_error *err)
 int pg_connect(struct pg_store *s, enum sql_use use, struct pg_conn **ret,
 	       struct weft_error *err)
 {
-	/* What stands before the URL is only for what it does not say. */
-	static const char *const names[] = { "connect_timeout",
-					     "target_session_attrs",
-					     "tcp_user_timeout",
-					     "keepalives_idle",
-					     "keepalives_interval",
-					     "keepalives_count",
-					     "dbname",
-					     "fallback_application_name",
-					     "client_encoding",
-					     NULL };
-	const char *values[] = { "10", "read-write", "15000", "10",   "5",
-				 "3",  s->url,       "weft",  "UTF8", NULL };
+	/* What stands before the URL is only for what it does not say; what
+	 * stands behind it holds whatever it says. */
+	const char *const names[] = {
+		"connect_timeout",
+		s->sql.read_only ? "target_session_attrs" : "connect_timeout",
+		"tcp_user_timeout",
+		"keepalives_idle",
+		"keepalives_interval",
+		"keepalives_count",
+		"dbname",
+		"fallback_application_name",
+		"client_encoding",
+		s->sql.read_only ? NULL : "target_session_attrs",
+		NULL
+	};
+	const char *values[] = {
+		"10",    s->sql.read_only ? "read-write" : "10",
+		"15000", "10",
+		"5",     "3",
+		s->url,  "weft",
+		"UTF8",  "read-write",
+		NULL
+	};
 	struct pg_conn *k = mem_zero(1, sizeof(*k));
 	int r;
 

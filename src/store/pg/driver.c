@@ -3,11 +3,13 @@
  *
  * DESIGN
  *
- * Every write adds one to its node's row in the table `commits`.  When the
- * connection is lost while a commit is under way, a new one sets that row to
- * the same number: it has to wait for the old backend, which still holds the
- * row, and then either finds the number there, and the commit has happened, or
- * takes its place, and it never will.
+ * Every write sets its node's row in the table `commits` to its number.  When
+ * the connection is lost while a commit is under way, a new one sets that row
+ * to the same number and to `void` if it was not there yet: it has to wait for
+ * the old backend, which still holds the row, and then either finds the number
+ * there, and the commit has happened, or takes its place, and it never will.
+ * Settling writes in both cases, so that it waits for a synchronous standby
+ * behind what it tells of.
  *
  * Sessions are locked by their rows, in the order of their ids.  Names that
  * may not be there have no rows: they are locked by a number made from them.
@@ -18,10 +20,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/id.h"
 #include "store/pg/pg.h"
 
 #define PAUSE_MS 50
+/* For the outcome of a commit we wait so many times busy_ms: a failover takes
+ * its time, and who gives up has to stop. */
+#define SETTLE_TIMES 6
 
 static void pause_ms(long ms)
 {
@@ -89,29 +95,44 @@ static int unknown(struct weft_error *err, const char *why)
 		    why);
 }
 
+static int take_void(void *ctx, const struct sql_value *row,
+		     struct weft_error *err)
+{
+	(void)err;
+	*(bool *)ctx = row[0].n != 0;
+	return SQL_ENOUGH;
+}
+
 /* The connection was lost: has the commit happened? */
 static int settle(struct pg_conn *k, struct weft_error *err)
 {
 	struct pg_store *s = pg_of(k->base.store);
-	uint64_t busy_ms = s->sql.store.limits.busy_ms;
-	int64_t end = clock_mono_us() + (int64_t)u64_max(busy_ms, 1000) * 1000;
-	struct sql_value v[] = { sql_id(&s->node), sql_u64(s->commits) };
-	struct sql_rows row = { v, 1, 2 };
+	uint64_t wait_ms = SETTLE_TIMES * s->sql.store.limits.busy_ms;
+	int64_t end = clock_mono_us() + (int64_t)u64_max(wait_ms, 1000) * 1000;
+	char node[WEFT_ID_CHARS + 1];
+	struct sql_value v[] = { sql_id(&s->node), sql_bytes(node, 26),
+				 sql_u64(s->commits),
+				 sql_int(clock_now_ms(&s->sql.clock)) };
+	struct sql_rows row = { v, 1, 4 };
 
+	id_format(&s->node, node);
 	do {
-		uint64_t changed = 0;
+		bool is_void = false;
 
-		if (pg_mend(k, NULL) == WEFT_OK &&
-		    pg_run(&k->base, PG_SETTLE, &row, NULL, NULL, &changed,
-			   NULL) == WEFT_OK) {
-			if (changed == 0)
-				return WEFT_OK;
+		k->warned = false;
+		if (pg_mend(k, NULL) < 0 ||
+		    pg_run(&k->base, PG_SETTLE, &row, take_void, &is_void, NULL,
+			   NULL) < 0) {
+			pause_ms(PAUSE_MS);
+			continue;
+		}
+		if (is_void) {
 			k->base.replan = true;
 			return fail(err, WEFT_BUSY,
 				    "postgres: the connection was lost and "
 				    "nothing was written");
 		}
-		pause_ms(PAUSE_MS);
+		return k->warned ? unknown(err, k->warning) : WEFT_OK;
 	} while (clock_mono_us() < end);
 	return unknown(err, "the connection was lost and the server does not "
 			    "come back");
@@ -121,17 +142,20 @@ static int conn_commit(struct sql_conn *c, struct weft_error *err)
 {
 	struct pg_conn *k = pg_conn_of(c);
 	struct pg_store *s = pg_of(c->store);
-	char sql[256], node[WEFT_ID_CHARS + 1], tag[32] = "";
+	char sql[400], node[WEFT_ID_CHARS + 1], hex[33], tag[32] = "";
 	int r, n;
 
 	id_format(&s->node, node);
 	s->commits++;
+	hex_format(&s->node, sizeof(s->node), hex);
 	/* Both in one message; the second is not done if the first fails. */
 	n = snprintf(sql, sizeof(sql),
-		     "UPDATE commits SET no=%llu,at_ms=%lld WHERE name='%s';"
-		     "COMMIT",
-		     (unsigned long long)s->commits,
-		     (long long)clock_now_ms(&s->sql.clock), node);
+		     "INSERT INTO commits(node,name,no,at_ms)"
+		     " VALUES(decode('%s','hex'),'%s',%llu,%lld)"
+		     " ON CONFLICT(node) DO UPDATE"
+		     " SET no=excluded.no,at_ms=excluded.at_ms;COMMIT",
+		     hex, node, (unsigned long long)s->commits,
+		     (long long)clock_now_ms(&s->sql.clock));
 	if (n < 0 || (size_t)n >= sizeof(sql))
 		return fail(err, WEFT_LIMIT, "a commit that is too long");
 	k->warned = false;

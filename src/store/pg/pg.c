@@ -107,11 +107,15 @@ static int read_url(struct pg_store *s, struct weft_str url,
 			    "store URL: not one that PostgreSQL understands; "
 			    "expected postgres://USER@HOST/DATABASE");
 	for (PQconninfoOption *o = options; o->keyword; o++) {
-		if (strcmp(o->keyword, "password") == 0 && o->val && *o->val)
-			s->secret = mem_copy(str_of(o->val));
+		if (strcmp(o->keyword, "password") != 0 || !o->val || !*o->val)
+			continue;
+		s->secret = mem_copy(str_of(o->val));
+		/* Without it nothing that is said could be cleaned of it. */
+		if (!s->secret)
+			r = fail_no_memory(err);
 	}
 	PQconninfoFree(options);
-	return WEFT_OK;
+	return r;
 }
 
 /* A channel for each schema: letters and digits, whatever its name is. */

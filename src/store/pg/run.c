@@ -21,10 +21,16 @@ static const struct {
 } own[] = {
 	[PG_LOCK - Q_DRIVER] = { "i", "SELECT pg_advisory_xact_lock(@1)#F",
 				 true },
-	[PG_SETTLE - Q_DRIVER] = { "bi",
-				   "UPDATE commits SET no=?2"
-				   " WHERE node=?1 AND no=?2-1",
-				   false },
+	[PG_SETTLE -
+		Q_DRIVER] = { "bbii",
+			      "INSERT INTO commits(node,name,no,void,at_ms)"
+			      " VALUES(?1,convert_from(?2,'UTF8'),?3,?3,?4)"
+			      " ON CONFLICT(node) DO UPDATE SET"
+			      " void=CASE WHEN commits.no<excluded.no"
+			      " THEN excluded.no ELSE commits.void END,"
+			      "no=excluded.no,at_ms=excluded.at_ms"
+			      " RETURNING (void=no)::int",
+			      false },
 	[PG_OTHERS - Q_DRIVER] = { "b",
 				   "SELECT coalesce(sum(no),0)::bigint"
 				   "+count(*)*1000003 FROM commits"

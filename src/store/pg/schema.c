@@ -16,6 +16,13 @@ static const char own_tables[] =
 	"CREATE TABLE commits(node bytea PRIMARY KEY,name text NOT NULL UNIQUE,"
 	"no bigint NOT NULL,at_ms bigint NOT NULL) WITH (fillfactor=50);";
 
+/* What brings them from a version to the next, beside what all stores in SQL
+ * do. */
+static const char *const own_migrations[SQL_SCHEMA_VERSION] = {
+	[0] = "",
+	[1] = "ALTER TABLE commits ADD COLUMN void bigint NOT NULL DEFAULT 0;",
+};
+
 /* -1: there are none. */
 static int find_version(struct pg_conn *k, long *ret, struct weft_error *err)
 {
@@ -49,20 +56,24 @@ static int check_version(const struct pg_store *s, long version,
 static int migrate_from(struct pg_conn *k, long version, struct weft_error *err)
 {
 	CLEANUP(buf_done) struct buf sql;
+	bool is_new = version < 0;
+	int r;
 
 	buf_init(&sql, SQL_TEXT_MAX);
-	if (version < 0) {
+	if (is_new) {
 		buf_add_lit(&sql, own_tables);
 		version = 0;
 	}
-	for (; version < SQL_SCHEMA_VERSION; version++)
-		sql_add_migration(&sql, (int)version, SQL_POSTGRES,
-				  pg_of(k->base.store)->partitions);
+	for (long v = version; v < SQL_SCHEMA_VERSION; v++)
+		buf_add_str(&sql, str_of(own_migrations[v]));
+	sql_add_migrations(&sql, (int)version, SQL_POSTGRES,
+			   pg_of(k->base.store)->partitions);
 	buf_printf(&sql, "UPDATE meta SET version=%d", SQL_SCHEMA_VERSION);
 	(void)buf_cstr(&sql);
-	if (sql.error)
-		return buf_error(&sql, err);
-	return pg_exec(k, buf_cstr(&sql), NULL, err);
+	r = buf_error(&sql, err);
+	if (r == WEFT_OK)
+		r = pg_exec(k, buf_cstr(&sql), NULL, err);
+	return r < 0 || is_new ? r : sql_rebuild(&k->base, err);
 }
 
 static int make_schema(struct pg_conn *k, struct weft_error *err)
@@ -114,10 +125,12 @@ int pg_migrate(struct pg_conn *k, uint32_t flags, struct weft_error *err)
 	r = pg_exec(k, "BEGIN", NULL, err);
 	if (r < 0)
 		return r;
+	k->in_transaction = true;
 	r = migrate_locked(k, err);
 	if (r == WEFT_OK)
 		r = pg_exec(k, "COMMIT", NULL, err);
 	else
 		(void)pg_exec(k, "ROLLBACK", NULL, NULL);
+	k->in_transaction = false;
 	return r;
 }

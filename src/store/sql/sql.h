@@ -186,6 +186,8 @@ int sql_apply(struct sql_conn *c, const struct sql_view *v,
 int sql_put_records(struct sql_conn *c, const struct session_rec *const *recs,
 		    size_t n, bool grown, struct arena *a,
 		    struct weft_error *err);
+/* Derive again all that is derived, in the transaction that was begun. */
+int sql_rebuild(struct sql_conn *c, struct weft_error *err);
 int sql_no_such_blob(const struct blob_ref *ref, struct weft_error *err);
 
 /* ---- references to blobs ---- */

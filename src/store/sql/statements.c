@@ -15,7 +15,7 @@
  * grows with the messages is in parts, by session; records and names are not,
  * since no list and no name knows its session.
  */
-static const char tables[] =
+static const char kept_tables[] =
 	"CREATE TABLE events(session %B NOT NULL,seq %I NOT NULL,"
 	"last_seq %I NOT NULL,id %B NOT NULL,ts_ms %I NOT NULL,"
 	"at_ms %I NOT NULL,marker %I NOT NULL,said %I NOT NULL,type %I NOT "
@@ -28,18 +28,21 @@ static const char tables[] =
 	" WHERE op<>'' AND type<>1;"
 	"CREATE INDEX events_creation ON events(op,session)"
 	" WHERE op<>'' AND type=1;"
-	"CREATE TABLE names(name %T PRIMARY KEY NOT NULL,session %B NOT NULL,"
-	"ver %I NOT NULL,kind %I NOT NULL)[[ WITHOUT ROWID, STRICT|]];"
-	"CREATE INDEX names_session ON names(session,kind,name);"
-	"CREATE TABLE hidden(session %B NOT NULL,target %I NOT NULL,"
-	"hidden %I NOT NULL,by_seq %I NOT NULL,PRIMARY KEY(session,target))"
-	"[[ WITHOUT ROWID, STRICT| PARTITION BY HASH(session)]];"
 	"CREATE TABLE blobs(sha256 %B PRIMARY KEY NOT NULL,bytes %I NOT NULL,"
 	"at_ms %I NOT NULL,data %B NOT NULL)[[ STRICT|]];"
 	"CREATE INDEX blobs_at ON blobs(at_ms);"
 	"CREATE TABLE blob_refs(sha256 %B NOT NULL,session %B NOT NULL,"
 	"PRIMARY KEY(sha256,session))[[ WITHOUT ROWID, STRICT|]];"
 	"CREATE INDEX blob_refs_session ON blob_refs(session);";
+
+/* Beside the records; all of these can be made again from events. */
+static const char derived_tables[] =
+	"CREATE TABLE names(name %T PRIMARY KEY NOT NULL,session %B NOT NULL,"
+	"ver %I NOT NULL,kind %I NOT NULL)[[ WITHOUT ROWID, STRICT|]];"
+	"CREATE INDEX names_session ON names(session,kind,name);"
+	"CREATE TABLE hidden(session %B NOT NULL,target %I NOT NULL,"
+	"hidden %I NOT NULL,by_seq %I NOT NULL,PRIMARY KEY(session,target))"
+	"[[ WITHOUT ROWID, STRICT| PARTITION BY HASH(session)]];";
 
 static void add_partitions(struct buf *b, const char *table, unsigned n)
 {
@@ -50,10 +53,9 @@ static void add_partitions(struct buf *b, const char *table, unsigned n)
 			   table, i, table, n, i);
 }
 
-void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect,
-		       unsigned partitions)
+static void add_derived(struct buf *b, enum sql_dialect dialect,
+			unsigned partitions)
 {
-	assert(from == 0);
 	buf_add_lit(b, "CREATE TABLE sessions(");
 	if (dialect == SQL_SQLITE)
 		buf_add_lit(b, "row INTEGER PRIMARY KEY,");
@@ -66,11 +68,32 @@ void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect,
 		   "[[ STRICT| WITH (fillfactor=70)]];" SQL_SESSION_INDEXES(
 			   "[[last_interaction_at,id|recent]]"),
 		   "", dialect);
-	sql_expand(b, tables, "", dialect);
-	if (dialect == SQL_POSTGRES) {
-		add_partitions(b, "events", partitions);
+	sql_expand(b, derived_tables, "", dialect);
+	if (dialect == SQL_POSTGRES)
 		add_partitions(b, "hidden", partitions);
-	}
+}
+
+/*
+ * What is kept is changed from version to version; what is derived is made
+ * again as it is now, whatever it was.
+ */
+static const char *const migrations[SQL_SCHEMA_VERSION] = {
+	[0] = kept_tables,
+	[1] = "",
+};
+
+void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,
+			unsigned partitions)
+{
+	assert(from >= 0 && from <= SQL_SCHEMA_VERSION);
+	for (int v = from; v < SQL_SCHEMA_VERSION; v++)
+		sql_expand(b, migrations[v], "", dialect);
+	if (from == 0 && dialect == SQL_POSTGRES)
+		add_partitions(b, "events", partitions);
+	if (from > 0)
+		buf_add_lit(b, "DROP TABLE sessions;DROP TABLE names;"
+			       "DROP TABLE hidden;");
+	add_derived(b, dialect, partitions);
 }
 
 /* ---- statements ---- */
@@ -185,6 +208,8 @@ static const struct {
 	[Q_COUNT_NAMES] = { "", "SELECT count(*) FROM names" },
 	[Q_COUNT_HIDDEN] = { "", "SELECT count(*) FROM hidden" },
 	[Q_COUNT_BLOBS] = { "", "SELECT count(*) FROM blobs" },
+	[Q_LOCK_ALL] = { "", "[[SELECT 1|LOCK TABLE sessions,names,hidden,"
+			     "events IN EXCLUSIVE MODE]]" },
 	[Q_CLEAR_SESSIONS] = { "", "DELETE FROM sessions" },
 	[Q_CLEAR_NAMES] = { "", "DELETE FROM names" },
 	[Q_CLEAR_HIDDEN] = { "", "DELETE FROM hidden" },

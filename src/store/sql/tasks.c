@@ -416,11 +416,12 @@ static int rebuild_all(struct walk *w)
 	return r;
 }
 
-static int reindex(struct sql_store *s, struct store_report *report,
-		   struct weft_error *err)
+/* In a transaction: derive everything again. */
+static int rebuild_in(struct sql_conn *c, struct store_report *report,
+		      struct weft_error *err)
 {
 	CLEANUP(rebuild_done) struct rebuild fresh;
-	struct walk w = { .c = s->write_conn,
+	struct walk w = { .c = c,
 			  .report = report,
 			  .each = derive_again,
 			  .after = settle_refs,
@@ -429,14 +430,48 @@ static int reindex(struct sql_store *s, struct store_report *report,
 	int r;
 
 	rebuild_init(&fresh);
-	(void)pthread_mutex_lock(&s->writer);
-	r = s->driver->begin(w.c, SQL_FOR_WRITING, err);
+	/* On other machines they may be writing. */
+	r = sql_run(c, Q_LOCK_ALL, NULL, NULL, NULL, err);
+	return r < 0 ? r : rebuild_all(&w);
+}
+
+int sql_rebuild(struct sql_conn *c, struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena arena;
+	struct store_report report = { .arena = &arena };
+
+	arena_init(&arena, 0);
+	return rebuild_in(c, &report, err);
+}
+
+static int try_to_reindex(struct sql_store *s, struct store_report *report,
+			  struct weft_error *err)
+{
+	struct sql_conn *c = s->write_conn;
+	int r;
+
+	c->replan = false;
+	report->sessions = report->events = report->bytes = 0;
+	r = s->driver->begin(c, SQL_FOR_WRITING, err);
 	if (r == WEFT_OK)
-		r = rebuild_all(&w);
+		r = rebuild_in(c, report, err);
 	if (r == WEFT_OK)
-		r = s->driver->commit(w.c, err);
+		r = s->driver->commit(c, err);
 	if (r < 0)
-		s->driver->rollback(w.c);
+		s->driver->rollback(c);
+	return r;
+}
+
+static int reindex(struct sql_store *s, struct store_report *report,
+		   struct weft_error *err)
+{
+	int64_t end = clock_mono_us() + (int64_t)s->store.limits.busy_ms * 1000;
+	int r;
+
+	(void)pthread_mutex_lock(&s->writer);
+	do
+		r = try_to_reindex(s, report, err);
+	while (r < 0 && s->write_conn->replan && clock_mono_us() < end);
 	(void)pthread_mutex_unlock(&s->writer);
 	return r;
 }

@@ -58,6 +58,7 @@ enum sql_statement {
 	Q_CLEAR_SESSIONS,
 	Q_CLEAR_NAMES,
 	Q_CLEAR_HIDDEN,
+	Q_LOCK_ALL,      /* let nobody else write */
 	Q_DRIVER,        /* from here on: what a driver has for itself */
 	Q_LIST = 1 << 16 /* and above: a list, by its shape */
 };
@@ -66,7 +67,7 @@ enum sql_statement {
 #define SQL_TEXT_MAX       KIB(64)
 
 /* Of a version's tables; what an open store must have. */
-#define SQL_SCHEMA_VERSION 1
+#define SQL_SCHEMA_VERSION 2
 
 struct sql_text {
 	struct buf sql; /* as the database wants it */
@@ -85,9 +86,13 @@ void sql_text_make(struct sql_text *t, uint32_t key, enum sql_dialect dialect);
 void sql_expand(struct buf *b, const char *pattern, const char *types,
 		enum sql_dialect dialect);
 
-/* The statements that bring tables from version `from` to the next one; in
- * PostgreSQL events are in so many partitions. */
-void sql_add_migration(struct buf *b, int from, enum sql_dialect dialect,
-		       unsigned partitions);
+/*
+ * The statements that bring tables from version `from`, or from nothing (0),
+ * to SQL_SCHEMA_VERSION; in PostgreSQL events are in so many partitions.  The
+ * tables that are derived are made anew, empty: unless there was nothing,
+ * sql_rebuild() has to follow.
+ */
+void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,
+			unsigned partitions);
 
 #endif

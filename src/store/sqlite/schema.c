@@ -70,16 +70,17 @@ static int migrate_from(struct sqlite_conn *k, int64_t version,
 			struct weft_error *err)
 {
 	CLEANUP(buf_done) struct buf sql;
+	int r;
 
 	buf_init(&sql, SQL_TEXT_MAX);
-	for (; version < SQL_SCHEMA_VERSION; version++)
-		sql_add_migration(&sql, (int)version, SQL_SQLITE, 0);
+	sql_add_migrations(&sql, (int)version, SQL_SQLITE, 0);
 	buf_printf(&sql, "PRAGMA application_id=%d;PRAGMA user_version=%d;",
 		   APPLICATION_ID, SQL_SCHEMA_VERSION);
 	(void)buf_cstr(&sql);
-	if (sql.error)
-		return buf_error(&sql, err);
-	return sqlite_exec(k, buf_cstr(&sql), err);
+	r = buf_error(&sql, err);
+	if (r == WEFT_OK)
+		r = sqlite_exec(k, buf_cstr(&sql), err);
+	return r < 0 || version == 0 ? r : sql_rebuild(&k->base, err);
 }
 
 int sqlite_migrate(struct sqlite_conn *k, struct weft_error *err)
@@ -94,9 +95,11 @@ int sqlite_migrate(struct sqlite_conn *k, struct weft_error *err)
 	r = sqlite_exec(k, "BEGIN IMMEDIATE", err);
 	if (r < 0)
 		return r;
+	k->in_transaction = true;
 	r = look(k, &state, &version, err);
 	if (r == WEFT_OK && state != SCHEMA_OURS)
 		r = migrate_from(k, version, err);
+	k->in_transaction = false;
 	if (r == WEFT_OK)
 		r = sqlite_exec(k, "COMMIT", err);
 	if (r < 0)
