@@ -77,7 +77,7 @@ refused 7 read_only '*reading only*' append k x --store "$WEFT_STORE?read_only=1
 printf '{"role":"user","content":"%s"}\n' a b c d e f g h >"$dir/lines"
 weft append k --jsonl <"$dir/lines" >/dev/null &
 writer=$!
-like '1 sessions, * bytes' "$(weft backup "$dir/copy.db")"
+like '2 sessions, * bytes' "$(weft backup "$dir/copy.db")"
 wait "$writer"
 same 600 "$(stat -c %a "$dir/copy.db")"
 weft --store "sqlite:$dir/copy.db" verify >/dev/null
