@@ -4,7 +4,8 @@
  * A store keeps records; the model and the engine own their meaning.  A store
  * knows nothing of forks, windows, totals or the rules of names.  It keeps
  *
- *   events    the truth: per session a run of numbered lines, never changed
+ *   events    the truth: per session a run of numbered lines, changed only by
+ *             erase, reclaim and purge, which leave a line that says so
  *   records   one derived record per session
  *   names     derived: name -> session, with a version
  *   hidden    derived: which events a session has redacted
@@ -170,14 +171,34 @@ enum store_op_kind {
 		       there; commutes */
 	OP_NAME,    /* set a name; the highest version wins */
 	OP_HIDE,    /* hide or show one event to a session and its forks */
-	OP_BLOB     /* this write refers to a blob, which must be there: else
+	OP_BLOB,    /* this write refers to a blob, which must be there: else
 		       NOT_FOUND, and nothing is written */
+	OP_TAKE,    /* take from the rolled-up totals of a session, if it is
+		       there; the opposite of OP_ADD */
+
+	/* Only in an exclusive write (struct store_want), and without OP_EVENT
+	 * beside them: */
+	OP_REWRITE, /* put another line in the place of some; the write has
+		       an OP_BLOB for each reference that is left */
+	OP_DROP,    /* a session goes: events, record, marks; its names must
+		       be nobody's by then */
+	OP_UNNAME   /* a name goes with its version, as if never used */
 };
 
 struct store_hide {
 	uint64_t target; /* seq */
 	uint64_t hidden; /* 0: shown again */
 	uint64_t by;     /* seq of the event that says so */
+};
+
+/*
+ * The events first..last of a session leave; in their place there is one that
+ * covers the same numbers: a range that is GONE or, if it is a single one, any
+ * event.  Everything else stays to the byte.
+ */
+struct store_rewrite {
+	uint64_t first, last;
+	const struct store_event *with;
 };
 
 struct store_op {
@@ -190,6 +211,8 @@ struct store_op {
 		const struct name_rec *name;
 		const struct store_hide *hide;
 		const struct blob_ref *blob;
+		const struct store_rewrite *rewrite;
+		const struct weft_str *unname;
 	} u;
 };
 
@@ -208,6 +231,15 @@ struct store_want {
 	const struct weft_str *names;
 	size_t n_names;
 	size_t bytes; /* about how much will be appended */
+	/* Sessions that must stay as they are, but may grow: what a fork
+	 * inherits.  Others may want them shared at the same time, but nobody
+	 * exclusively. */
+	const struct weft_id *shared;
+	size_t n_shared;
+	/* The plan may rewrite and drop `sessions`: nobody else looks at them
+	 * in a write meanwhile, nor holds what it has seen of them.  BUSY if
+	 * what is derived is not complete. */
+	uint32_t exclusive;
 };
 
 /* Where an operation id was used. */
@@ -263,6 +295,11 @@ struct store_view_ops {
 	int (*read_events)(struct store_view *v, const struct event_range *r,
 			   struct arena *a, struct event_page *ret,
 			   struct weft_error *err);
+	/* The sessions whose parent is `id`, forks and subagents, by id; also
+	 * those that were deleted or purged. */
+	int (*get_children)(struct store_view *v, const struct weft_id *id,
+			    struct arena *a, struct session_rec **ret,
+			    size_t *ret_n, struct weft_error *err);
 };
 
 /*
@@ -276,7 +313,8 @@ typedef int store_plan(void *ctx, struct store_view *view, struct op_list *out,
 /* ---- reading ---- */
 
 enum list_sort { LIST_BY_INTERACTION, LIST_BY_CREATION };
-enum list_deleted { LIST_LIVE, LIST_WITH_DELETED };
+/* Purged sessions are for those who copy a store, or finish a purge. */
+enum list_deleted { LIST_LIVE, LIST_WITH_DELETED, LIST_WITH_PURGED };
 
 struct list_query {
 	uint64_t kinds; /* bit set by enum session_kind, 0: all */
@@ -310,7 +348,9 @@ enum store_task {
 	TASK_REINDEX,    /* derive everything that is derived again */
 	TASK_BLOBS,      /* drop blobs that nothing refers to; see below */
 	TASK_SUSPEND,    /* let go of sessions that nobody has used lately */
-	TASK_BACKUP      /* a copy of everything as it is now, in report.file */
+	TASK_BACKUP,     /* a copy of everything as it is now, in report.file */
+	TASK_FORGET      /* leave no bytes of what was rewritten or dropped:
+			    in the log, in free pages, set aside */
 };
 
 /*
@@ -340,6 +380,9 @@ struct store_report {
 	const struct blob_ref *only; /* BLOBS: NULL, or those to look at */
 	size_t n_only;
 	uint64_t idle_ms; /* SUSPEND: how long is long; 0: limits.idle_ms */
+	/* FORGET: the sessions whose bytes are to go. */
+	const struct weft_id *forget;
+	size_t n_forget;
 	uint64_t sessions, events, bytes, blobs;
 	uint64_t changed; /* what the task mended or dropped */
 	struct store_problem *problems;

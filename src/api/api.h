@@ -118,6 +118,10 @@ int call_session(struct call *c, struct session_rec *ret);
 int call_ref(struct call *c, const struct session_rec *session, yyjson_val *ref,
 	     uint64_t *ret);
 
+/* The numbers of all messages in the field "messages", in the arena `a`. */
+int call_refs(struct call *c, const struct session_rec *session,
+	      struct arena *a, const uint64_t **ret, size_t *ret_n);
+
 /*
  * Submit a request and wait for it.  On success the request is the caller's
  * to free; on failure it is gone.
@@ -162,6 +166,11 @@ int method_history(struct call *c);
 int method_message(struct call *c);
 int method_redact(struct call *c);
 int method_events(struct call *c);
+
+/* drop.c */
+int method_erase(struct call *c);
+int method_reclaim(struct call *c);
+int method_purge(struct call *c);
 
 /* forks.c */
 int method_fork(struct call *c);

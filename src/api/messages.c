@@ -475,12 +475,12 @@ static void redact_answer(struct call *c, const struct request *q)
 	buf_add_c(&c->out, '}');
 }
 
-static int redact_targets(struct call *c, const struct session_rec *rec,
-			  struct request *q)
+int call_refs(struct call *c, const struct session_rec *session,
+	      struct arena *a, const uint64_t **ret, size_t *ret_n)
 {
 	yyjson_val *refs = call_val(c, "messages");
 	size_t n = yyjson_arr_size(refs);
-	uint64_t *targets = ARENA_ARRAY(&q->arena, uint64_t, n + 1);
+	uint64_t *targets = ARENA_ARRAY(a, uint64_t, n + 1);
 	yyjson_arr_iter it;
 
 	if (n == 0)
@@ -491,16 +491,18 @@ static int redact_targets(struct call *c, const struct session_rec *rec,
 			    "messages: %zu of them, the limit is %llu "
 			    "(batch_messages)",
 			    n, (unsigned long long)c->limits->batch_messages);
+	if (!targets)
+		return arena_error(a, c->err);
 	yyjson_arr_iter_init(refs, &it);
-	for (size_t i = 0; targets && i < n; i++) {
-		int r = call_ref(c, rec, yyjson_arr_iter_next(&it),
+	for (size_t i = 0; i < n; i++) {
+		int r = call_ref(c, session, yyjson_arr_iter_next(&it),
 				 &targets[i]);
 
 		if (r != WEFT_OK)
 			return r;
 	}
-	q->targets = targets;
-	q->n_targets = n;
+	*ret = targets;
+	*ret_n = n;
 	return WEFT_OK;
 }
 
@@ -519,7 +521,7 @@ int method_redact(struct call *c)
 	q->expect = WEFT_NO_EXPECT;
 	q->undo = call_bool(c, "undo");
 	q->token = call_u64(c, "token", 0);
-	r = redact_targets(c, &rec, q);
+	r = call_refs(c, &rec, &q->arena, &q->targets, &q->n_targets);
 	if (r != WEFT_OK) {
 		request_free(q);
 		return r;

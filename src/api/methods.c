@@ -483,6 +483,39 @@ static const struct field fields_redact[] = {
 	FIELD_TOKEN,
 };
 
+static const struct field fields_erase[] = {
+	FIELD_SESSION,
+	{ .name = "messages",
+	  .about = "which ones",
+	  .type = TYPE_REFS,
+	  .required = 1 },
+	FIELD_TOKEN,
+};
+
+#define FIELD_DRY_RUN                                                  \
+	{                                                              \
+		.name = "dry_run",                                     \
+		.about = "only say what would go; nothing is changed", \
+		.type = TYPE_BOOLEAN                                   \
+	}
+
+static const struct field fields_reclaim[] = {
+	FIELD_SESSION,
+	FIELD_DRY_RUN,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_purge[] = {
+	{ .name = "session",
+	  .about = "id, key, alias, slug, or beginning of an id",
+	  .type = TYPE_LINE },
+	{ .name = "user",
+	  .about = "instead of a session: everything of this person",
+	  .type = TYPE_LINE },
+	FIELD_DRY_RUN,
+	FIELD_TOKEN,
+};
+
 static const struct field fields_events[] = {
 	FIELD_SESSION,
 	FIELD_AFTER,
@@ -573,6 +606,13 @@ static const struct field fields_reset[] = {
 
 #define FIELDS(list) .fields = (list), .n_fields = ARRAY_LEN(list)
 
+#define ANSWER_DROPPED                                                       \
+	"`{\"dry_run\",\"sessions\",\"events\",\"bytes\",\"blobs\","         \
+	"\"forks\":[{\"session\",\"of\",\"events\",\"bytes\"}],"             \
+	"\"refused\":[{\"session\",\"code\",\"message\"}]}`: what went, or " \
+	"would go; which forks still hold how much of which session; what "  \
+	"was "                                                               \
+	"left alone, and why"
 #define ANSWER_SESSION "the session"
 #define ANSWER_USAGE   "`{\"own\":{...},\"total\":{...}}`, totals both"
 #define ANSWER_MARKER                                                      \
@@ -706,6 +746,30 @@ const struct method methods[] = {
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_redact),
 	  .run = method_redact },
+	{ .name = "erase",
+	  .about = "Blank messages on the disk, for the session and all its "
+		   "forks. This cannot be undone.",
+	  .answer = "`{\"session\",\"messages\":[numbers],\"erased\","
+		    "\"bytes\",\"blobs\"}`: how many were, the bytes of "
+		    "their lines, and attachments that nothing else refers to",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_erase),
+	  .run = method_erase },
+	{ .name = "reclaim",
+	  .about = "Drop the messages that neither the window nor a fork "
+		   "needs. Undoing a marker then reaches only what is left.",
+	  .answer = ANSWER_DROPPED,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_reclaim),
+	  .run = method_reclaim },
+	{ .name = "purge",
+	  .about = "Drop a session and its subagents for good, or everything "
+		   "of a person: their sessions and their book, and what they "
+		   "said in those of others.",
+	  .answer = ANSWER_DROPPED,
+	  .right = RIGHT_ADMIN,
+	  FIELDS(fields_purge),
+	  .run = method_purge },
 	{ .name = "fork",
 	  .about = "Begin a session that goes on where another one was; "
 		   "nothing is copied.",

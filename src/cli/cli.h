@@ -136,6 +136,8 @@ void text_time(struct weft_str time, char out[32], bool seconds);
 void text_session(struct cli *c, yyjson_val *session);
 /* Only its id: what scripts want to keep of a new session. */
 void text_session_id(struct cli *c, yyjson_val *session);
+/* What went, or would go. */
+void text_dropped(struct cli *c, yyjson_val *report);
 void text_message(struct cli *c, yyjson_val *message);
 /* What became of a window; and one of its changes. */
 void text_marker(struct cli *c, yyjson_val *answer);

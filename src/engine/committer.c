@@ -89,7 +89,7 @@ static int make_want(const struct batch *b, struct arena *a,
 		     struct store_want *ret, struct weft_error *err)
 {
 	struct weft_str *names;
-	struct id_set ids;
+	struct id_set ids, shared;
 	size_t n_names = 0;
 
 	for (const struct request *q = b->first; q; q = q->next)
@@ -97,11 +97,15 @@ static int make_want(const struct batch *b, struct arena *a,
 			   (q->name.len != 0);
 	arena_reset(a);
 	names = ARENA_ARRAY(a, struct weft_str, n_names);
-	if (!id_set_init(&ids, b->n * 2, a) || !names)
+	if (!id_set_init(&ids, b->n * 2, a) || !id_set_init(&shared, b->n, a) ||
+	    !names)
 		return arena_error(a, err);
 	n_names = 0;
 	for (const struct request *q = b->first; q; q = q->next) {
-		id_set_add(&ids, &q->session);
+		/* A fork looks at what was said before, and changes nothing
+		 * of it. */
+		id_set_add(q->kind == REQUEST_FORK ? &shared : &ids,
+			   &q->session);
 		id_set_add(&ids, &q->create.parent);
 		n_names = add_names(q, names, n_names);
 	}
@@ -111,6 +115,9 @@ static int make_want(const struct batch *b, struct arena *a,
 		.names = names,
 		.n_names = n_names,
 		.bytes = b->bytes,
+		.shared = shared.v,
+		.n_shared = shared.n,
+		.exclusive = b->first->kind == REQUEST_REWRITE,
 	};
 	return WEFT_OK;
 }
@@ -234,7 +241,10 @@ static struct batch split(struct batch *b, size_t n)
 	for (;;) {
 		head.n++;
 		head.bytes += request_cost(last);
-		if (head.n == n || !last->next)
+		/* A rewrite is in a batch of its own. */
+		if (head.n == n || !last->next ||
+		    last->kind == REQUEST_REWRITE ||
+		    last->next->kind == REQUEST_REWRITE)
 			break;
 		last = last->next;
 	}

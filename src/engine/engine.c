@@ -187,8 +187,16 @@ int engine_run(struct engine *e, struct request *q, struct weft_error *err)
 	return q->status;
 }
 
-int engine_session(struct engine *e, const struct weft_id *id, struct arena *a,
-		   struct session_rec *ret, struct weft_error *err)
+static int no_session(const struct weft_id *id, struct weft_error *err)
+{
+	char text[WEFT_ID_CHARS + 1];
+
+	id_format(id, text);
+	return fail(err, WEFT_NOT_FOUND, "no session %s", text);
+}
+
+int engine_record(struct engine *e, const struct weft_id *id, struct arena *a,
+		  struct session_rec *ret, struct weft_error *err)
 {
 	struct session_rec rec;
 	int r = engine_check_process(e, err);
@@ -197,12 +205,23 @@ int engine_session(struct engine *e, const struct weft_id *id, struct arena *a,
 		r = e->store->ops->get_sessions(e->store, id, 1, a, &rec, err);
 	if (r < 0)
 		return r;
-	if (id_is_zero(&rec.id)) {
-		char text[WEFT_ID_CHARS + 1];
+	if (id_is_zero(&rec.id))
+		return no_session(id, err);
+	*ret = rec;
+	return WEFT_OK;
+}
 
-		id_format(id, text);
-		return fail(err, WEFT_NOT_FOUND, "no session %s", text);
-	}
+int engine_session(struct engine *e, const struct weft_id *id, struct arena *a,
+		   struct session_rec *ret, struct weft_error *err)
+{
+	struct session_rec rec;
+	int r = engine_record(e, id, a, &rec, err);
+
+	if (r < 0)
+		return r;
+	/* What is left of one that was purged is for its forks. */
+	if (rec.purged_at)
+		return no_session(id, err);
 	*ret = rec;
 	return WEFT_OK;
 }

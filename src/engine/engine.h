@@ -45,7 +45,9 @@ enum request_kind {
 	REQUEST_RESET, /* begin anew under the same key */
 	REQUEST_ROUTE, /* find the session of a route, or make it */
 	REQUEST_FORK,
-	REQUEST_MARKER
+	REQUEST_MARKER,
+	REQUEST_PURGE,  /* nobody sees the session from here on */
+	REQUEST_REWRITE /* drop events; in a write of its own */
 };
 
 enum name_how { NAME_ADD, NAME_MOVE, NAME_REMOVE };
@@ -64,6 +66,30 @@ struct marker_ask {
 };
 #define WINDOW_NO_KEEP  UINT64_MAX
 #define WINDOW_AS_IT_IS 0
+
+/* A fork that keeps events of a session from being dropped. */
+struct fork_hold {
+	struct weft_id fork, of;
+	uint64_t events, bytes;
+};
+
+/* A blob, and how often it is referred to. */
+struct blob_use {
+	struct blob_ref ref;
+	uint64_t n;
+};
+
+/* What one rewrite drops, or would drop. */
+struct rewrite_answer {
+	uint64_t events, bytes;
+	bool all;               /* nothing of the session is left */
+	bool names_shared;      /* names of it may be known elsewhere */
+	struct weft_id parent;  /* of a fork: it may be held no longer */
+	struct blob_use *blobs; /* what that referred to, each once */
+	size_t n_blobs, room_blobs;
+	struct fork_hold *holds;
+	size_t n_holds;
+};
 
 /*
  * One thing to be written.  Memory: everything in it lives in `arena`, which
@@ -102,7 +128,9 @@ struct request {
 	uint32_t name_how;     /* enum name_how */
 	const uint64_t *targets; /* REDACT: seqs */
 	size_t n_targets;
-	uint32_t undo; /* REDACT */
+	uint32_t undo;  /* REDACT */
+	uint32_t erase; /* REDACT: what is to be erased next, also where
+			   nothing can be said any more */
 
 	/* LEASE: how, and the owner; for how long */
 	struct lease lease;
@@ -118,6 +146,13 @@ struct request {
 
 	struct marker_ask marker; /* MARKER; HISTORY: with `messages` */
 
+	/* PURGE, REWRITE (ERASE: of `targets`, by rising number). */
+	uint32_t why; /* enum gone_why */
+	uint32_t dry; /* only say what would happen */
+	/* REWRITE, dry: forks that would be gone by then. */
+	const struct weft_id *ignored;
+	size_t n_ignored;
+
 	/* The answer. */
 	int status;
 	struct weft_error err;
@@ -130,6 +165,9 @@ struct request {
 	uint32_t ret_changed;  /* how many events were written */
 	struct weft_id ret_promoted; /* ROUTE: it goes on from this one */
 	struct lease ret_lease; /* LEASE: what was given; token 0: nothing */
+	struct weft_id *ret_sessions; /* PURGE: with its subagents */
+	size_t n_ret_sessions;
+	struct rewrite_answer ret_rewrite;
 
 	/* Owns the request from here on; engine_run leaves it NULL. */
 	void (*done)(struct request *q);
@@ -313,6 +351,56 @@ struct memory_list {
 int engine_memories(struct engine *e, const struct session_rec *rec,
 		    struct arena *a, struct memory_list *ret,
 		    struct weft_error *err);
+
+/* ---- erase, reclaim, purge (drop.c) ---- */
+
+/* A session that could not be purged, and why. */
+struct drop_refusal {
+	struct weft_id session;
+	struct weft_error err;
+};
+
+/* What went, or would go. */
+struct drop_report {
+	uint64_t sessions, events, bytes, blobs;
+	struct fork_hold *holds; /* forks that still hold some */
+	size_t n_holds;
+	struct drop_refusal *refused;
+	size_t n_refused;
+};
+
+/*
+ * Blank messages on the disk, for ever, where they were said: `targets` are
+ * numbers as `session` sees them.  Not for who lacks the token of a lease.
+ */
+int engine_erase(struct engine *e, const struct weft_id *session,
+		 const uint64_t *targets, size_t n, uint64_t token,
+		 struct arena *a, struct drop_report *ret,
+		 struct weft_error *err);
+
+/* Drop what neither the window nor a fork needs. */
+int engine_reclaim(struct engine *e, const struct weft_id *session,
+		   uint64_t token, bool dry, struct arena *a,
+		   struct drop_report *ret, struct weft_error *err);
+
+/*
+ * Purge sessions with all their subagents: nothing of them is left but what
+ * forks still need.  Those that are refused are in the report, the others go;
+ * if it is a single one, that is the error.
+ */
+int engine_purge(struct engine *e, const struct weft_id *sessions, size_t n,
+		 uint64_t token, bool dry, struct arena *a,
+		 struct drop_report *ret, struct weft_error *err);
+
+/* Purge a person: the sessions and the book that are theirs, and what they
+ * said in those of others. */
+int engine_purge_user(struct engine *e, struct weft_str user, bool dry,
+		      struct arena *a, struct drop_report *ret,
+		      struct weft_error *err);
+
+/* Finish what an earlier purge has begun, and no more. */
+int engine_finish_purges(struct engine *e, struct arena *a,
+			 struct drop_report *ret, struct weft_error *err);
 
 /* Wait for an event of `id` after `seq`; BUSY at the time-out. */
 int engine_wait(struct engine *e, const struct weft_id *id, uint64_t seq,

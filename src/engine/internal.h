@@ -117,6 +117,13 @@ void committer_run(struct engine *e, struct request *q);
 /* Put what is large in the messages of a request into blobs. */
 int request_pack(struct engine *e, struct request *q, struct weft_error *err);
 
+/* ---- engine.c ---- */
+
+/* The same as engine_session, but of purged ones too: forks go through what
+ * is left of them. */
+int engine_record(struct engine *e, const struct weft_id *id, struct arena *a,
+		  struct session_rec *ret, struct weft_error *err);
+
 /* ---- read.c ---- */
 
 #define READ_PAGE_BYTES MIB(16)

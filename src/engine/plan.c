@@ -112,6 +112,9 @@ static void reset_answer(struct request *q)
 	q->ret_changed = 0;
 	q->ret_promoted = (struct weft_id){ { 0 } };
 	q->ret_lease = (struct lease){ 0 };
+	q->ret_sessions = NULL;
+	q->n_ret_sessions = 0;
+	q->ret_rewrite = (struct rewrite_answer){ 0 };
 }
 
 int plan_one(struct plan *p, struct request *q)
@@ -144,6 +147,10 @@ int plan_one(struct plan *p, struct request *q)
 		return plan_fork(p, q, &q->err);
 	case REQUEST_MARKER:
 		return plan_marker(p, q, &q->err);
+	case REQUEST_PURGE:
+		return plan_purge(p, q, &q->err);
+	case REQUEST_REWRITE:
+		return plan_rewrite(p, q, &q->err);
 	}
 	return fail(&q->err, WEFT_INVALID, "request of unknown kind %u",
 		    q->kind);

@@ -318,5 +318,7 @@ int plan_route(struct plan *p, struct request *q, struct weft_error *err);
 int plan_lease(struct plan *p, struct request *q, struct weft_error *err);
 int plan_fork(struct plan *p, struct request *q, struct weft_error *err);
 int plan_marker(struct plan *p, struct request *q, struct weft_error *err);
+int plan_purge(struct plan *p, struct request *q, struct weft_error *err);
+int plan_rewrite(struct plan *p, struct request *q, struct weft_error *err);
 
 #endif

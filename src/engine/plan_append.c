@@ -142,7 +142,8 @@ int plan_redact(struct plan *p, struct request *q, struct weft_error *err)
 	r = plan_replay(p, s, q, EVENT_REDACT, err);
 	if (r != 0)
 		return r < 0 ? r : WEFT_OK;
-	r = plan_check_live(s, err);
+	if (!q->erase)
+		r = plan_check_live(s, err);
 	if (r == WEFT_OK)
 		r = plan_check_lease(p, s, q, err);
 	if (r == WEFT_OK)

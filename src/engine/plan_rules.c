@@ -15,6 +15,8 @@ int plan_check_live(const struct plan_session *s, struct weft_error *err)
 	if (!s->rec.deleted_at)
 		return WEFT_OK;
 	id_format(&s->rec.id, id);
+	if (s->rec.purged_at)
+		return fail(err, WEFT_NOT_FOUND, "no session %s", id);
 	time_format(s->rec.deleted_at, when);
 	return fail(err, WEFT_DELETED,
 		    "session %s was deleted at %s; 'weft restore %s' brings it "
@@ -167,7 +169,12 @@ int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
 		r = plan_event_at(p, s, seq, &e, err);
 		if (r < 0)
 			return r;
-		if (e->state == STATE_DAMAGED || e->state == STATE_GONE)
+		if (e->state == STATE_GONE)
+			return fail(err, WEFT_DELETED,
+				    "operation id '%.*s' was used for event "
+				    "%llu, which was erased or reclaimed",
+				    STR_ARG(q->op), (unsigned long long)seq);
+		if (e->state == STATE_DAMAGED)
 			return fail(err, WEFT_CORRUPT,
 				    "operation id '%.*s' was used for event "
 				    "%llu, which cannot be read",

@@ -402,15 +402,18 @@ static int note_mark(struct plan *p, const struct weft_id *session,
 	return WEFT_OK;
 }
 
-/* Add to the totals of who pays; the next payer gets an op of its own. */
+/* Add to the totals of who pays, or take from them; the next payer gets an op
+ * of its own. */
 static int note_add(struct plan *p, size_t i, struct weft_error *err)
 {
 	struct op_list *out = p->out;
 	struct plan_session *payer = NULL;
 	int r = plan_find(p, &out->v[i].session, &payer, err);
 
-	if (r == WEFT_OK)
+	if (r == WEFT_OK && out->v[i].kind == OP_ADD)
 		derive_add(&payer->rec, out->v[i].u.add, out);
+	else if (r == WEFT_OK)
+		derive_take(&payer->rec, out->v[i].u.add, out);
 	/* Nobody is left to pay. */
 	return r == WEFT_NOT_FOUND ? WEFT_OK : r;
 }
@@ -436,10 +439,14 @@ int plan_note(struct plan *p, size_t first_op, struct weft_error *err)
 			r = note_mark(p, &op->session, op->u.hide, err);
 			break;
 		case OP_ADD:
+		case OP_TAKE:
 			r = note_add(p, i, err);
 			break;
 		case OP_SESSION:
 		case OP_BLOB:
+		case OP_REWRITE:
+		case OP_DROP:
+		case OP_UNNAME:
 			break;
 		}
 	}

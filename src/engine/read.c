@@ -69,7 +69,8 @@ static int walk_on(struct walk *w, bool *ret, struct weft_error *err)
 			    "more than %llu forks deep (limit fork_depth)",
 			    (unsigned long long)engine_limits(w->engine)
 				    ->fork_depth);
-	r = engine_session(w->engine, &w->next, w->arena, &rec, err);
+	r = w->step ? engine_record(w->engine, &w->next, w->arena, &rec, err) :
+		      engine_session(w->engine, &w->next, w->arena, &rec, err);
 	if (r < 0)
 		return r;
 	step = ARENA_NEW(w->arena, struct step);

@@ -200,6 +200,8 @@ int request_check(struct request *q, const struct store_limits *limits,
 	case REQUEST_RESTORE:
 	case REQUEST_RESET:
 	case REQUEST_PLAIN:
+	case REQUEST_PURGE:
+	case REQUEST_REWRITE:
 		break;
 	}
 	return WEFT_OK;

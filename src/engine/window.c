@@ -109,12 +109,12 @@ static int said_up_to(struct engine *e, const struct session_rec *rec,
 			return r;
 		if (page.n == 0)
 			break;
-		if (page.v[0].type == EVENT_MESSAGE) {
+		if (page.v[0].type == EVENT_MESSAGE || page.v[0].said) {
 			*ret = page.v[0].said;
 			*ret_known = page.v[0].said > 0;
 			break;
 		}
-		/* Damaged or gone: nobody knows what it was. */
+		/* Damaged, or lost: nobody knows what it was. */
 		range.last = page.v[0].seq - 1;
 	}
 	return WEFT_OK;
@@ -155,7 +155,7 @@ int engine_count_inherited(struct engine *e, const struct session_rec *rec,
 	while (at <= owner.fork_seq) {
 		struct weft_id parent = owner.parent;
 
-		r = engine_session(e, &parent, &a, &owner, err);
+		r = engine_record(e, &parent, &a, &owner, err);
 		if (r < 0)
 			return r;
 	}

@@ -38,8 +38,8 @@ struct redact {
 };
 void body_redact(struct buf *b, const struct redact *r);
 
-/* EVENT_DELETE and EVENT_RESTORE: the names freed or taken back, each with
- * its next version. */
+/* EVENT_DELETE, EVENT_RESTORE and EVENT_PURGE: the names freed or taken back,
+ * each with its next version. */
 void body_names(struct buf *b, const struct name_rec *names, size_t n);
 
 /* EVENT_USAGE: what a purged descendant had spent. */

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/text.h"
+#include "model/gone.h"
 #include "model/lease.h"
 #include "model/marker.h"
 #include "model/object.h"
@@ -79,19 +80,21 @@ static void add_name_op(const struct derivation *d, const struct name_rec *name)
 		op->u.name = keep(d->out, name, sizeof(*name));
 }
 
-static void add_spent_op(struct op_list *out, const struct session_rec *rec,
+static void add_spent_op(struct op_list *out, uint32_t kind,
+			 const struct session_rec *rec,
 			 const struct totals *spent)
 {
 	static const struct totals nothing;
 	struct store_op *op;
 
 	/* A subagent's parent pays for it.  A fork's parent does not: the
-	 * history that they share has been paid for. */
-	if (rec->kind != KIND_SUBAGENT || rec->fork_seq ||
+	 * history that they share has been paid for.  Nor does that of one
+	 * that was purged: it has been told what that had spent. */
+	if (rec->kind != KIND_SUBAGENT || rec->fork_seq || rec->purged_at ||
 	    id_is_zero(&rec->parent) ||
 	    memcmp(spent, &nothing, sizeof(nothing)) == 0)
 		return;
-	op = op_list_add(out, OP_ADD, &rec->parent);
+	op = op_list_add(out, kind, &rec->parent);
 	if (op)
 		op->u.add = keep(out, spent, sizeof(*spent));
 }
@@ -100,7 +103,14 @@ void derive_add(struct session_rec *rec, const struct totals *spent,
 		struct op_list *out)
 {
 	totals_add(&rec->total, spent);
-	add_spent_op(out, rec, spent);
+	add_spent_op(out, OP_ADD, rec, spent);
+}
+
+void derive_take(struct session_rec *rec, const struct totals *spent,
+		 struct op_list *out)
+{
+	totals_take(&rec->total, spent);
+	add_spent_op(out, OP_TAKE, rec, spent);
 }
 
 /* ---- reading bodies ---- */
@@ -503,20 +513,41 @@ static void apply_own_usage(const struct derivation *d,
 /* What a purged descendant had spent; nobody else remembers it. */
 static void apply_spent(const struct derivation *d, yyjson_val *v)
 {
-	struct totals t = { .unpriced = 0 };
+	struct totals t;
 
-	(void)value_u64(yyjson_obj_get(v, "input_tokens"), INT64_MAX,
-			&t.input_tokens);
-	(void)value_u64(yyjson_obj_get(v, "output_tokens"), INT64_MAX,
-			&t.output_tokens);
-	(void)value_u64(yyjson_obj_get(v, "cache_read_tokens"), INT64_MAX,
-			&t.cache_read_tokens);
-	(void)value_u64(yyjson_obj_get(v, "cache_write_tokens"), INT64_MAX,
-			&t.cache_write_tokens);
-	(void)value_u64(yyjson_obj_get(v, "cost_nano"), INT64_MAX,
-			&t.cost_nano);
-	(void)value_u64(yyjson_obj_get(v, "unpriced"), INT64_MAX, &t.unpriced);
+	spent_read(v, &t);
 	derive_add(d->rec, &t, d->out);
+}
+
+/* Nobody sees it any more.  What it and those below it spent is counted by
+ * the usage event that its payer got. */
+static void apply_purge(const struct derivation *d, yyjson_val *root)
+{
+	static const struct weft_id nobody;
+	struct session_rec *rec = d->rec;
+
+	if (rec->purged_at)
+		return;
+	add_spent_op(d->out, OP_TAKE, rec, &rec->total);
+	rec->purged_at = d->e->ts_ms;
+	if (!rec->deleted_at)
+		rec->deleted_at = d->e->ts_ms;
+	apply_names(d, root, &nobody);
+}
+
+/* What was dropped on purpose still counts. */
+static int apply_gone(const struct derivation *d, struct weft_error *err)
+{
+	struct totals own;
+	int r = gone_apply(d->rec, d->e->body, d->arena, &own, err);
+
+	if (r < 0)
+		return r;
+	if (d->e->said)
+		d->rec->said_count = d->e->said;
+	totals_add(&d->rec->own, &own);
+	derive_add(d->rec, &own, d->out);
+	return WEFT_OK;
 }
 
 static int apply_body(const struct derivation *d, struct weft_error *err)
@@ -544,6 +575,9 @@ static int apply_body(const struct derivation *d, struct weft_error *err)
 		break;
 	case EVENT_RESTORE:
 		apply_restore(d, o.root);
+		break;
+	case EVENT_PURGE:
+		apply_purge(d, o.root);
 		break;
 	default:
 		apply_own_usage(d, &o);
@@ -580,6 +614,7 @@ static int apply(const struct derivation *d, const struct message_facts *facts,
 	case EVENT_REDACT:
 	case EVENT_DELETE:
 	case EVENT_RESTORE:
+	case EVENT_PURGE:
 	case EVENT_USAGE:
 		return apply_body(d, err);
 	case EVENT_MEMORY:
@@ -599,9 +634,8 @@ static int apply(const struct derivation *d, const struct message_facts *facts,
 		return r;
 	case EVENT_MARKER:
 		return apply_marker(d, err);
-	case EVENT_PURGE:
-		d->rec->purged_at = d->e->ts_ms;
-		return WEFT_OK;
+	case EVENT_GONE:
+		return apply_gone(d, err);
 	default:
 		return WEFT_OK;
 	}
@@ -619,10 +653,12 @@ int derive_event(struct session_rec *rec, const struct store_event *e,
 	if (is_first)
 		begin(rec, &e->session);
 	rec->head_seq = u64_max(rec->head_seq, u64_max(e->seq, e->last));
-	if (e->state == STATE_DAMAGED || e->state == STATE_GONE ||
-	    e->type == EVENT_GONE)
+	if (e->state == STATE_DAMAGED ||
+	    (e->state == STATE_GONE && e->type != EVENT_GONE))
 		return WEFT_OK;
-	rec->updated_at = e->ts_ms;
+	/* Its time is that of what it stands for. */
+	if (e->type != EVENT_GONE)
+		rec->updated_at = e->ts_ms;
 	rec->bytes += e->bytes.len;
 	r = apply(&d, facts, is_first, &problem);
 	/* A body that cannot be read says nothing. */

@@ -14,11 +14,12 @@
  * Apply event `e` to `rec`, its session's record before it (all zero for the
  * session's first event), in place.  Text in `rec` afterwards points into `e`,
  * into `facts` or into out->arena.  Effects on others are added to `out`:
- * OP_NAME, OP_HIDE, OP_BLOB for each reference, and at most one OP_ADD for the
- * parent that pays.
+ * OP_NAME, OP_HIDE, OP_BLOB for each reference, and at most one OP_ADD or
+ * OP_TAKE for the parent that pays.
  *
- * `facts` may be NULL; then they are read from the event.  Damaged and gone
- * events move head_seq and nothing else.  Unknown types, and bodies that say
+ * `facts` may be NULL; then they are read from the event.  Damaged events move
+ * head_seq and nothing else; those that are gone besides that mean what their
+ * line has kept of them (gone.h).  Unknown types, and bodies that say
  * nothing that can be understood, move head_seq and updated_at.  A session
  * whose first event is damaged is a primary one, begun when its id was made.
  *
@@ -32,6 +33,10 @@ int derive_event(struct session_rec *rec, const struct store_event *e,
  * there is one. */
 void derive_add(struct session_rec *rec, const struct totals *spent,
 		struct op_list *out);
+
+/* The opposite: what a descendant had spent is counted elsewhere. */
+void derive_take(struct session_rec *rec, const struct totals *spent,
+		 struct op_list *out);
 
 /* Grow the list by one op, or mark it failed. */
 struct store_op *op_list_add(struct op_list *out, uint32_t kind,

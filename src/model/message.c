@@ -561,3 +561,23 @@ int message_check(struct weft_str json, const struct store_limits *limits,
 	*ret = m;
 	return WEFT_OK;
 }
+
+int message_sender(struct weft_str body, struct arena *a, struct weft_str *ret,
+		   struct weft_error *err)
+{
+	CLEANUP(body_object_done) struct body_object o = { .doc = NULL };
+	int r;
+
+	*ret = STR("");
+	/* Most say nothing of the kind. */
+	if (!memmem(body.ptr, body.len, "\"from\":", 7))
+		return WEFT_OK;
+	r = body_object_parse(&o, body, a, err);
+	if (r == WEFT_CORRUPT)
+		return WEFT_OK;
+	if (r == WEFT_OK)
+		*ret = value_text(
+			yyjson_obj_get(yyjson_obj_get(o.root, "from"), "id"),
+			a);
+	return a->failed ? arena_error(a, err) : r;
+}

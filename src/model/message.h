@@ -70,4 +70,9 @@ int message_pack(struct message *m, const struct store_limits *limits,
 int message_facts_read(struct weft_str body, struct arena *a,
 		       struct message_facts *ret, struct weft_error *err);
 
+/* The id of who sent it (`from`), or nothing; from the body of a stored
+ * message. */
+int message_sender(struct weft_str body, struct arena *a, struct weft_str *ret,
+		   struct weft_error *err);
+
 #endif

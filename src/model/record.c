@@ -254,6 +254,21 @@ bool record_knows_window(const struct session_rec *rec)
 	return rec->window_first && rec->summary.len == rec->summary_bytes;
 }
 
+static void take_floored(uint64_t *from, uint64_t less)
+{
+	*from -= less < *from ? less : *from;
+}
+
+void totals_take(struct totals *from, const struct totals *less)
+{
+	take_floored(&from->input_tokens, less->input_tokens);
+	take_floored(&from->output_tokens, less->output_tokens);
+	take_floored(&from->cache_read_tokens, less->cache_read_tokens);
+	take_floored(&from->cache_write_tokens, less->cache_write_tokens);
+	take_floored(&from->cost_nano, less->cost_nano);
+	take_floored(&from->unpriced, less->unpriced);
+}
+
 static const char *const kind_names[] = {
 	[KIND_PRIMARY] = "primary",
 	[KIND_SUBAGENT] = "subagent",

@@ -155,3 +155,23 @@ void usage_body(struct buf *b, struct weft_str usage)
 	buf_add_lit(b, "\"usage\":");
 	buf_add_one_line(b, usage);
 }
+
+void spent_read(yyjson_val *spent, struct totals *ret)
+{
+	const struct {
+		const char *name;
+		uint64_t *to;
+	} fields[] = {
+		{ "input_tokens", &ret->input_tokens },
+		{ "output_tokens", &ret->output_tokens },
+		{ "cache_read_tokens", &ret->cache_read_tokens },
+		{ "cache_write_tokens", &ret->cache_write_tokens },
+		{ "cost_nano", &ret->cost_nano },
+		{ "unpriced", &ret->unpriced },
+	};
+
+	*ret = (struct totals){ .unpriced = 0 };
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		(void)value_u64(yyjson_obj_get(spent, fields[i].name),
+				INT64_MAX, fields[i].to);
+}

@@ -19,6 +19,9 @@ bool money_parse(struct weft_str decimal, uint64_t *ret_nano);
 int usage_read(yyjson_val *usage, struct weft_str raw, struct totals *ret,
 	       struct weft_error *err);
 
+/* Read a "spent" object (body_usage): sums of ours, with money as a number. */
+void spent_read(yyjson_val *spent, struct totals *ret);
+
 /* True if nothing was spent: there is nothing to write down. */
 bool usage_is_nothing(const struct totals *spent);
 

@@ -264,7 +264,11 @@ static int prepare_op(struct index *x, const struct store_op *op, void **ret,
 		*ret = prepare_hide(x, op);
 		break;
 	case OP_ADD:
+	case OP_TAKE:
 	case OP_BLOB:
+	case OP_REWRITE: /* these three: everything is derived again */
+	case OP_DROP:
+	case OP_UNNAME:
 		return WEFT_OK;
 	}
 	return *ret ? WEFT_OK : fail_no_memory(err);
@@ -317,8 +321,12 @@ static void commit_add(struct index *x, const struct store_op *op)
 	struct index_session *s = find_session(x, &op->session);
 
 	/* Without a record there is nobody left to pay. */
-	if (s && !id_is_zero(&s->own.rec.id))
+	if (!s || id_is_zero(&s->own.rec.id))
+		return;
+	if (op->kind == OP_ADD)
 		totals_add(&s->own.rec.total, op->u.add);
+	else
+		totals_take(&s->own.rec.total, op->u.add);
 }
 
 static void let_go(struct index_name *name)
@@ -375,6 +383,7 @@ void index_commit(struct index *x, const struct op_list *ops, void **prepared)
 			commit_record(x, &op->session, prepared[i]);
 			break;
 		case OP_ADD:
+		case OP_TAKE:
 			commit_add(x, op);
 			break;
 		case OP_NAME:
@@ -384,6 +393,9 @@ void index_commit(struct index *x, const struct op_list *ops, void **prepared)
 			commit_hide(prepared[i], op->u.hide);
 			break;
 		case OP_BLOB:
+		case OP_REWRITE:
+		case OP_DROP:
+		case OP_UNNAME:
 			break;
 		}
 	}

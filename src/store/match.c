@@ -54,7 +54,7 @@ static bool in_id_range(const struct list_query *q, const struct weft_id *id)
 
 bool match_fields(const struct list_query *q, const struct session_rec *rec)
 {
-	if (rec->purged_at != 0)
+	if (q->deleted != LIST_WITH_PURGED && rec->purged_at != 0)
 		return false;
 	if (q->deleted == LIST_LIVE && rec->deleted_at != 0)
 		return false;

@@ -207,6 +207,55 @@ static int view_read_events(struct store_view *v, const struct event_range *r,
 	return memory_log_read(viewed(v), r, a, ret, err);
 }
 
+struct children {
+	const struct weft_id *parent;
+	struct session_rec *v;
+	size_t n;
+	struct arena *arena;
+	struct weft_error *err;
+	int status;
+};
+
+static void add_child(void *ctx, struct table_node *node)
+{
+	const struct session_rec *rec =
+		&TABLE_ENTRY(node, struct index_session, node)->own.rec;
+	struct children *c = ctx;
+
+	if (id_is_zero(&rec->id) || !id_eq(&rec->parent, c->parent))
+		return;
+	if (c->v && c->status == WEFT_OK)
+		c->status = record_copy(&c->v[c->n], rec, c->arena, c->err);
+	c->n++;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return id_cmp(&((const struct session_rec *)a)->id,
+		      &((const struct session_rec *)b)->id);
+}
+
+static int view_get_children(struct store_view *v, const struct weft_id *id,
+			     struct arena *a, struct session_rec **ret,
+			     size_t *ret_n, struct weft_error *err)
+{
+	struct children c = { .parent = id, .arena = a, .err = err };
+	struct table *sessions = &viewed(v)->index.sessions;
+
+	/* Once to count, once to fill. */
+	table_each(sessions, add_child, &c);
+	c.v = ARENA_ARRAY(a, struct session_rec, c.n);
+	if (!c.v)
+		return arena_error(a, err);
+	c.n = 0;
+	table_each(sessions, add_child, &c);
+	if (c.n > 1)
+		qsort(c.v, c.n, sizeof(*c.v), by_id);
+	*ret = c.v;
+	*ret_n = c.n;
+	return c.status;
+}
+
 static const struct store_view_ops view_ops = {
 	.get_session = view_get_session,
 	.get_name = view_get_name,
@@ -214,6 +263,7 @@ static const struct store_view_ops view_ops = {
 	.find_op = view_find_op,
 	.is_hidden = view_is_hidden,
 	.read_events = view_read_events,
+	.get_children = view_get_children,
 };
 
 struct memory_blob *memory_blob_find(const struct memory *m,
@@ -328,7 +378,8 @@ static int memory_write(struct store *s, const struct store_want *want,
 	if (r == WEFT_OK && ops.failed)
 		r = arena_error(&arena, err);
 	if (r == WEFT_OK && ops.n > 0) {
-		r = put_in_place(m, &ops, err);
+		r = memory_is_rewrite(&ops) ? memory_rewrite(m, &ops, err) :
+					      put_in_place(m, &ops, err);
 		if (r == WEFT_OK)
 			ring(m);
 	}

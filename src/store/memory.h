@@ -88,6 +88,25 @@ int memory_log_read(const struct memory *m, const struct event_range *r,
 		    struct weft_error *err);
 void memory_log_free(struct memory_log *log);
 
+/* Whether there are ops that memory_rewrite is for. */
+bool memory_is_rewrite(const struct op_list *ops);
+
+/*
+ * Put other lines into logs, or let logs go, and derive everything again;
+ * all of it or nothing.  Needs `writer`.
+ */
+int memory_rewrite(struct memory *m, const struct op_list *ops,
+		   struct weft_error *err);
+
+/* A log of this session that is in no table, with a copy of `e` at its end. */
+int memory_log_add(struct memory_log *log, const struct store_event *e,
+		   struct weft_error *err);
+
+/* Derive everything from the logs into `fresh`. */
+struct rebuild;
+int memory_derive(struct memory *m, struct rebuild *fresh,
+		  struct store_report *report, struct weft_error *err);
+
 int memory_maintain(struct store *s, uint32_t task, struct store_report *report,
 		    struct weft_error *err);
 

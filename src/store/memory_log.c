@@ -84,11 +84,37 @@ static bool copy_event(struct store_event *to, const struct store_event *from)
 	return true;
 }
 
+/* Put a copy at v[at], which is the end. */
+static int put_copy(struct memory_log *log, size_t at,
+		    const struct store_event *e, struct weft_error *err)
+{
+	if (at == log->room) {
+		size_t room = log->room ? log->room * 2 : 8;
+		struct store_event *v = mem_resize(log->v, room * sizeof(*v));
+
+		if (!v)
+			return fail_no_memory(err);
+		log->v = v;
+		log->room = room;
+	}
+	return copy_event(&log->v[at], e) ? WEFT_OK : fail_no_memory(err);
+}
+
+int memory_log_add(struct memory_log *log, const struct store_event *e,
+		   struct weft_error *err)
+{
+	int r = put_copy(log, log->n, e, err);
+
+	log->n += r == WEFT_OK;
+	return r;
+}
+
 int memory_log_prepare(struct memory *m, const struct store_event *e,
 		       struct weft_error *err)
 {
 	struct memory_log *log = make_log(m, &e->session);
 	size_t n;
+	int r;
 
 	if (!log)
 		return fail_no_memory(err);
@@ -98,19 +124,9 @@ int memory_log_prepare(struct memory *m, const struct store_event *e,
 			    "event %llu of a session whose last is %llu",
 			    (unsigned long long)e->seq,
 			    (unsigned long long)(n ? log->v[n - 1].last : 0));
-	if (n == log->room) {
-		size_t room = log->room ? log->room * 2 : 8;
-		struct store_event *v = mem_resize(log->v, room * sizeof(*v));
-
-		if (!v)
-			return fail_no_memory(err);
-		log->v = v;
-		log->room = room;
-	}
-	if (!copy_event(&log->v[n], e))
-		return fail_no_memory(err);
-	log->coming++;
-	return WEFT_OK;
+	r = put_copy(log, n, e, err);
+	log->coming += r == WEFT_OK;
+	return r;
 }
 
 void memory_log_commit(struct memory *m, const struct weft_id *session)

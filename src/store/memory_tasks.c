@@ -59,7 +59,7 @@ static void count_log(struct walk *w, const struct memory_log *log)
 static const char *wrong_with(const struct store_event *kept,
 			      const struct store_event *read)
 {
-	if (read->state != STATE_OK)
+	if (read->state != STATE_OK && read->state != STATE_GONE)
 		return "the checksum is wrong";
 	if (read->seq != kept->seq || !id_eq(&read->id, &kept->id) ||
 	    read->type != kept->type)
@@ -207,21 +207,28 @@ static uint64_t differences(struct index *of, const struct index *other)
 	return c.differences;
 }
 
+int memory_derive(struct memory *m, struct rebuild *fresh,
+		  struct store_report *report, struct weft_error *err)
+{
+	CLEANUP(walk_done) struct walk w;
+
+	walk_init(&w, m, report, err);
+	w.fresh = fresh;
+	table_each(&m->logs, derive_log, &w);
+	return w.status == WEFT_OK ? rebuild_settle(fresh, err) : w.status;
+}
+
 static int reindex(struct memory *m, struct store_report *report,
 		   struct weft_error *err)
 {
-	CLEANUP(walk_done) struct walk w;
 	CLEANUP(rebuild_done) struct rebuild fresh;
 	struct index old;
+	int r;
 
 	rebuild_init(&fresh);
-	walk_init(&w, m, report, err);
-	w.fresh = &fresh;
 	(void)pthread_mutex_lock(&m->writer);
-	table_each(&m->logs, derive_log, &w);
-	if (w.status == WEFT_OK)
-		w.status = rebuild_settle(&fresh, err);
-	if (w.status == WEFT_OK) {
+	r = memory_derive(m, &fresh, report, err);
+	if (r == WEFT_OK) {
 		report->changed = u64_max(differences(&m->index, &fresh.index),
 					  differences(&fresh.index, &m->index));
 		(void)pthread_rwlock_wrlock(&m->lock);
@@ -231,7 +238,7 @@ static int reindex(struct memory *m, struct store_report *report,
 		fresh.index = old;
 	}
 	(void)pthread_mutex_unlock(&m->writer);
-	return w.status;
+	return r;
 }
 
 /* ---- the rest ---- */
@@ -340,6 +347,7 @@ int memory_maintain(struct store *s, uint32_t task, struct store_report *report,
 	switch ((enum store_task)task) {
 	case TASK_CHECKPOINT:
 	case TASK_SUSPEND:
+	case TASK_FORGET: /* what was dropped was freed */
 		return WEFT_OK;
 	case TASK_VERIFY:
 		return verify(m, report, err);

@@ -72,12 +72,13 @@ static int must_be_ours(struct move *m, const struct session_rec *rec)
 		    id);
 }
 
-/* Every session of a store, deleted ones too. */
+/* Every session of a store, deleted ones too, and what forks still need of
+ * those that were purged. */
 static int each_session(struct move *m, struct store *s,
 			int (*each)(struct move *m,
 				    const struct session_rec *rec))
 {
-	struct list_query q = { .deleted = LIST_WITH_DELETED,
+	struct list_query q = { .deleted = LIST_WITH_PURGED,
 				.sort = LIST_BY_CREATION };
 	struct session_page page = { .more = 1 };
 
@@ -143,7 +144,7 @@ static int climb(struct store_view *view, struct op_list *out, size_t from,
 		struct session_rec copy;
 		int r;
 
-		if (out->v[i].kind != OP_ADD)
+		if (out->v[i].kind != OP_ADD && out->v[i].kind != OP_TAKE)
 			continue;
 		r = view->ops->get_session(view, &out->v[i].session, &payer,
 					   err);
@@ -152,7 +153,10 @@ static int climb(struct store_view *view, struct op_list *out, size_t from,
 		if (r < 0)
 			return r;
 		copy = *payer;
-		derive_add(&copy, out->v[i].u.add, out);
+		if (out->v[i].kind == OP_ADD)
+			derive_add(&copy, out->v[i].u.add, out);
+		else
+			derive_take(&copy, out->v[i].u.add, out);
 	}
 	return WEFT_OK;
 }

@@ -9,6 +9,7 @@
 struct spent {
 	struct spent *next;
 	struct weft_id payer;
+	uint32_t kind; /* OP_ADD or OP_TAKE */
 	struct totals totals;
 };
 
@@ -52,7 +53,7 @@ static int put_off_additions(struct rebuild *b, struct op_list *ops,
 	for (size_t i = 0; i < ops->n; i++) {
 		struct spent *s;
 
-		if (ops->v[i].kind != OP_ADD) {
+		if (ops->v[i].kind != OP_ADD && ops->v[i].kind != OP_TAKE) {
 			ops->v[n++] = ops->v[i];
 			continue;
 		}
@@ -60,6 +61,7 @@ static int put_off_additions(struct rebuild *b, struct op_list *ops,
 		if (!s)
 			return arena_error(&b->kept, err);
 		s->payer = ops->v[i].session;
+		s->kind = ops->v[i].kind;
 		s->totals = *ops->v[i].u.add;
 		s->next = b->spent;
 		b->spent = s;
@@ -121,7 +123,10 @@ static int pay(struct rebuild *b, const struct spent *s, struct weft_error *err)
 			return WEFT_OK;
 		arena_reset(&b->scratch);
 		rec = *before;
-		derive_add(&rec, &s->totals, &next);
+		if (s->kind == OP_ADD)
+			derive_add(&rec, &s->totals, &next);
+		else
+			derive_take(&rec, &s->totals, &next);
 		op = op_list_add(&ops, OP_SESSION, &payer);
 		if (!op || next.failed)
 			return arena_error(&b->scratch, err);
@@ -134,13 +139,21 @@ static int pay(struct rebuild *b, const struct spent *s, struct weft_error *err)
 	return fail(err, WEFT_CORRUPT, "a session is its own ancestor");
 }
 
+static int pay_all(struct rebuild *b, uint32_t kind, struct weft_error *err)
+{
+	int r = WEFT_OK;
+
+	for (const struct spent *s = b->spent; s && r == WEFT_OK; s = s->next) {
+		if (s->kind == kind)
+			r = pay(b, s, err);
+	}
+	return r;
+}
+
+/* What is taken must have been there before. */
 int rebuild_settle(struct rebuild *b, struct weft_error *err)
 {
-	for (const struct spent *s = b->spent; s; s = s->next) {
-		int r = pay(b, s, err);
+	int r = pay_all(b, OP_ADD, err);
 
-		if (r < 0)
-			return r;
-	}
-	return WEFT_OK;
+	return r == WEFT_OK ? pay_all(b, OP_TAKE, err) : r;
 }

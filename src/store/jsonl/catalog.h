@@ -81,6 +81,11 @@ int catalog_put_hide(struct catalog *c, const struct weft_id *session,
 int catalog_set_meta(struct catalog *c, const struct catalog_meta *meta,
 		     struct weft_error *err);
 int catalog_clear(struct catalog *c, struct weft_error *err); /* every row */
+/* The row of a session and, if it is gone for good, its marks. */
+int catalog_drop(struct catalog *c, const struct weft_id *session, bool marks,
+		 struct weft_error *err);
+int catalog_drop_name(struct catalog *c, struct weft_str name,
+		      struct weft_error *err);
 int catalog_commit(struct catalog *c, struct weft_error *err);
 void catalog_rollback(struct catalog *c);
 

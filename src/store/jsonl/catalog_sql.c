@@ -108,6 +108,9 @@ static const char *const fixed_sql[SQL_STATEMENTS] = {
 	[SQL_CLEAR_SESSIONS] = "DELETE FROM sessions",
 	[SQL_CLEAR_NAMES] = "DELETE FROM names",
 	[SQL_CLEAR_HIDDEN] = "DELETE FROM hidden",
+	[SQL_DROP] = "DELETE FROM sessions WHERE id=?1",
+	[SQL_DROP_HIDDEN] = "DELETE FROM hidden WHERE session=?1",
+	[SQL_DROP_NAME] = "DELETE FROM names WHERE name=?1",
 	[SQL_HOLD] = "BEGIN", /* locks with the first read */
 	[SQL_GET_META] = "SELECT store,applied,complete FROM meta",
 	[SQL_GET_NAME] = "SELECT name,session,ver,kind,lsn FROM names"

@@ -232,3 +232,42 @@ int catalog_clear(struct catalog *c, struct weft_error *err)
 		r = run_stmt(c, SQL_CLEAR_HIDDEN, err);
 	return r;
 }
+
+static int drop_by_id(struct catalog *c, enum catalog_sql which,
+		      const struct weft_id *session, struct weft_error *err)
+{
+	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
+	int r = conn_stmt(c->writes, which, &stmt, err);
+
+	if (r < 0)
+		return r;
+	bind_id(stmt, 1, session);
+	return step_done(c, stmt, err);
+}
+
+int catalog_drop(struct catalog *c, const struct weft_id *session, bool marks,
+		 struct weft_error *err)
+{
+	int r;
+
+	assert(c->in_transaction);
+	r = drop_by_id(c, SQL_DROP, session, err);
+	if (r == WEFT_OK && marks)
+		r = drop_by_id(c, SQL_DROP_HIDDEN, session, err);
+	return r;
+}
+
+int catalog_drop_name(struct catalog *c, struct weft_str name,
+		      struct weft_error *err)
+{
+	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
+	int r, rc;
+
+	assert(c->in_transaction);
+	r = conn_stmt(c->writes, SQL_DROP_NAME, &stmt, err);
+	if (r < 0)
+		return r;
+	rc = bind_str(stmt, 1, name);
+	return rc == SQLITE_OK ? step_done(c, stmt, err) :
+				 catalog_fail(c->writes->db, rc, err);
+}

@@ -40,6 +40,18 @@ void checkpoint_unlock(struct jsonl *js)
 	(void)pthread_mutex_unlock(&js->ckpt_mutex);
 }
 
+int checkpoint_wait(struct jsonl *js, struct weft_error *err)
+{
+	int64_t until =
+		clock_mono_us() + (int64_t)js->store.limits.busy_ms * 1000;
+	int r;
+
+	while ((r = checkpoint_lock(js, err)) == WEFT_BUSY &&
+	       clock_mono_us() < until)
+		fs_sleep_us(js->fs, 1000);
+	return r;
+}
+
 /* What a checkpoint works on, settled while the log was held. */
 struct plan {
 	uint64_t target;
@@ -139,7 +151,7 @@ static int settle(struct jsonl *js, const struct plan *p,
 		       r;
 }
 
-static int checkpoint_locked(struct jsonl *js, struct weft_error *err)
+int checkpoint_locked(struct jsonl *js, struct weft_error *err)
 {
 	struct plan p = { 0 };
 	struct wal_control old;

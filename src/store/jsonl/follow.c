@@ -137,7 +137,7 @@ static int find_touched(struct jsonl *js, const struct weft_id *id,
 		      fail(err, WEFT_NOT_FOUND, "there is no such session");
 }
 
-/* Add to a payer and, when following, to those above it; a plan has an op
+/* Add to a payer (or take from it) and, when following, to those above it; a plan has an op
  * for each of them. */
 static int apply_add(struct jsonl *js, const struct store_op *op, uint64_t lsn,
 		     bool following, struct weft_error *err)
@@ -160,7 +160,10 @@ static int apply_add(struct jsonl *js, const struct store_op *op, uint64_t lsn,
 		if (following && is_known(js, l, lsn))
 			return WEFT_OK;
 		rec = l->own.rec;
-		derive_add(&rec, op->u.add, &next);
+		if (op->kind == OP_ADD)
+			derive_add(&rec, op->u.add, &next);
+		else
+			derive_take(&rec, op->u.add, &next);
 		if (next.failed)
 			return fail_no_memory(err);
 		r = live_set(js, l, &rec, lsn, err);
@@ -180,6 +183,7 @@ static int apply_one(struct jsonl *js, const struct store_op *op, uint64_t lsn,
 	case OP_NAME:
 		return name_set(js, op->u.name, lsn, err);
 	case OP_ADD:
+	case OP_TAKE:
 		return apply_add(js, op, lsn, following, err);
 	case OP_HIDE:
 		r = find_touched(js, &op->session, following, &l, err);

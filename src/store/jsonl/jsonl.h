@@ -330,6 +330,8 @@ int apply_frame(struct jsonl *js, const struct frame *f,
  * another process is at it.
  */
 int checkpoint(struct jsonl *js, struct weft_error *err);
+/* The same for who has the right to it (checkpoint_lock). */
+int checkpoint_locked(struct jsonl *js, struct weft_error *err);
 int checkpoint_start(struct jsonl *js, struct weft_error *err);
 void checkpoint_stop(struct jsonl *js);
 /* Something was written; now: do not wait until it is quiet. */
@@ -338,6 +340,26 @@ void checkpoint_ask(struct jsonl *js, bool now);
 /* Take and give back the right to checkpoint and to rewrite files. */
 int checkpoint_lock(struct jsonl *js, struct weft_error *err);
 void checkpoint_unlock(struct jsonl *js);
+/* The same, waiting for as long as one waits for the log. */
+int checkpoint_wait(struct jsonl *js, struct weft_error *err);
+
+/* ---- rewrite.c ---- */
+
+/* A write that may rewrite and drop sessions (struct store_want). */
+int rewrite_planned(struct jsonl *js, store_plan *plan, void *ctx,
+		    struct weft_error *err);
+
+/* ---- forget.c ---- */
+
+/* Leave nothing of what was rewritten or dropped. */
+int forget(struct jsonl *js, const struct store_report *report,
+	   struct weft_error *err);
+
+/* ---- write.c ---- */
+
+/* Call the plan with a view of the store as it is between enter and leave. */
+int call_plan(struct jsonl *js, store_plan *plan, void *ctx,
+	      struct op_list *ops, struct weft_error *err);
 
 /* ---- extend.c ---- */
 
@@ -434,6 +456,10 @@ int jsonl_maintain(struct store *s, uint32_t task, struct store_report *report,
 /* Look-ups that the view and the slots share. */
 int lookup_name(struct jsonl *js, struct weft_str name, struct arena *a,
 		struct name_rec *ret, struct weft_error *err);
+/* Sessions whose parent is `id`, purged ones too, by id. */
+int lookup_children(struct jsonl *js, const struct weft_id *id, struct arena *a,
+		    struct session_rec **ret, size_t *ret_n,
+		    struct weft_error *err);
 int lookup_names_of(struct jsonl *js, const struct weft_id *id, struct arena *a,
 		    struct name_rec **ret, size_t *ret_n,
 		    struct weft_error *err);

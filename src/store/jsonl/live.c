@@ -385,6 +385,10 @@ static int refold(struct jsonl *js, struct live *l, bool listed,
 
 	if (r == WEFT_OK) {
 		rec = fold.own.rec;
+		/* That has what those who were purged had spent, if there was
+		 * a record before. */
+		if (l->own.rec.head_seq)
+			rec.total = rec.own;
 		totals_add(&rec.total, &below);
 		/* A number that was given out is not given out again. */
 		rec.head_seq = u64_max(rec.head_seq, l->own.rec.head_seq);

@@ -161,6 +161,77 @@ int lookup_names_of(struct jsonl *js, const struct weft_id *id, struct arena *a,
 	return WEFT_OK;
 }
 
+/* ---- children ---- */
+
+struct children {
+	struct jsonl *js;
+	struct arena *a;
+	struct session_rec *v;
+	size_t n, room;
+	struct weft_error *err;
+};
+
+static int add_child(struct children *c, const struct session_rec *rec)
+{
+	if (c->n == c->room) {
+		size_t room = c->room ? c->room * 2 : 16;
+		struct session_rec *v =
+			ARENA_ARRAY(c->a, struct session_rec, room);
+
+		if (!v)
+			return arena_error(c->a, c->err);
+		if (c->n)
+			memcpy(v, c->v, c->n * sizeof(*v));
+		c->v = v;
+		c->room = room;
+	}
+	return record_copy(&c->v[c->n++], rec, c->a, c->err);
+}
+
+/* The overlay knows better. */
+static int child_row(void *ctx, const struct session_rec *rec)
+{
+	struct children *c = ctx;
+	struct live *l;
+	bool newer;
+
+	lock(c->js);
+	l = live_find(c->js, &rec->id);
+	newer = l && l->is_dirty;
+	unlock(c->js);
+	return newer ? WEFT_OK : add_child(c, rec);
+}
+
+static int by_id(const void *x, const void *y)
+{
+	return id_cmp(&((const struct session_rec *)x)->id,
+		      &((const struct session_rec *)y)->id);
+}
+
+int lookup_children(struct jsonl *js, const struct weft_id *id, struct arena *a,
+		    struct session_rec **ret, size_t *ret_n,
+		    struct weft_error *err)
+{
+	struct list_query q = { .parent = *id, .deleted = LIST_WITH_PURGED };
+	struct children c = { .js = js, .a = a, .err = err };
+	int r;
+
+	(void)pthread_rwlock_rdlock(&js->catalog_lock);
+	r = catalog_list(js->catalog, &q, child_row, &c, err);
+	(void)pthread_rwlock_unlock(&js->catalog_lock);
+	lock(js);
+	for (struct live *l = js->oldest; l && r == WEFT_OK; l = l->newer) {
+		if (l->is_dirty && id_eq(&l->own.rec.parent, id))
+			r = add_child(&c, &l->own.rec);
+	}
+	unlock(js);
+	if (c.n > 1)
+		qsort(c.v, c.n, sizeof(*c.v), by_id);
+	*ret = c.v;
+	*ret_n = c.n;
+	return r;
+}
+
 /* ---- hidden events ---- */
 
 static int by_target(const void *x, const void *y)

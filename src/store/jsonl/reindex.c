@@ -167,7 +167,7 @@ struct payer {
 	struct table_node node;
 	struct weft_id id;
 	struct weft_id parent; /* zero: this one pays for itself */
-	struct totals own;     /* what it spent */
+	struct totals own;     /* what it spent, and the purged below it */
 	struct totals below;   /* what those below it spent */
 };
 
@@ -220,8 +220,10 @@ static int note_subagent(struct rebuild *b, const struct session_rec *rec)
 	p = get_payer(b, &rec->id);
 	if (!p || !get_payer(b, &rec->parent))
 		return fail_no_memory(b->err);
-	p->parent = rec->parent;
-	p->own = rec->own;
+	/* Whoever paid for one that was purged has been told by an event. */
+	if (!rec->purged_at)
+		p->parent = rec->parent;
+	p->own = rec->total;
 	return WEFT_OK;
 }
 

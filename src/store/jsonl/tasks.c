@@ -196,18 +196,6 @@ static int suspend(struct jsonl *js, struct store_report *report)
 }
 
 /* Tasks that change files wait for one another. */
-static int wait_for_turn(struct jsonl *js, struct weft_error *err)
-{
-	int64_t until =
-		clock_mono_us() + (int64_t)js->store.limits.busy_ms * 1000;
-	int r;
-
-	while ((r = checkpoint_lock(js, err)) == WEFT_BUSY &&
-	       clock_mono_us() < until)
-		fs_sleep_us(js->fs, 1000);
-	return r;
-}
-
 static int do_alone(struct jsonl *js, uint32_t task,
 		    struct store_report *report, struct weft_error *err)
 {
@@ -222,13 +210,15 @@ static int do_alone(struct jsonl *js, uint32_t task,
 		if (r < 0)
 			return r;
 	}
-	r = wait_for_turn(js, err);
+	r = checkpoint_wait(js, err);
 	if (r < 0)
 		return r;
 	if (task == TASK_REPAIR)
 		r = repair_all(js, report, err);
 	else if (task == TASK_REINDEX)
 		r = reindex(js, report, err);
+	else if (task == TASK_FORGET)
+		r = forget(js, report, err);
 	else if (report->only)
 		r = drop_blobs(js, report, err);
 	else
@@ -255,6 +245,7 @@ int jsonl_maintain(struct store *s, uint32_t task, struct store_report *report,
 	case TASK_REPAIR:
 	case TASK_REINDEX:
 	case TASK_BLOBS:
+	case TASK_FORGET:
 		return do_alone(js, task, report, err);
 	case TASK_BACKUP:
 		return report_no_backup(

@@ -158,4 +158,10 @@ uint64_t wal_total_bytes(const struct wal *w);
 int wal_write_frame(struct wal *w, uint64_t lsn, struct weft_str frame,
 		    struct weft_error *err);
 
+/*
+ * Write zeros over everything in the segments but the frames from ckpt to end,
+ * and flush it.  Needs BATCH.
+ */
+int wal_wipe(struct wal *w, const struct wal_state *st, struct weft_error *err);
+
 #endif

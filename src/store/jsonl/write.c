@@ -148,6 +148,13 @@ static int view_is_hidden(struct store_view *v, const struct weft_id *session,
 	return r;
 }
 
+static int view_get_children(struct store_view *v, const struct weft_id *id,
+			     struct arena *a, struct session_rec **ret,
+			     size_t *ret_n, struct weft_error *err)
+{
+	return lookup_children(js_of(v), id, a, ret, ret_n, err);
+}
+
 static const struct store_view_ops view_ops = {
 	.get_session = view_get_session,
 	.get_name = view_get_name,
@@ -155,7 +162,20 @@ static const struct store_view_ops view_ops = {
 	.find_op = view_find_op,
 	.is_hidden = view_is_hidden,
 	.read_events = view_read_events,
+	.get_children = view_get_children,
 };
+
+int call_plan(struct jsonl *js, store_plan *plan, void *ctx,
+	      struct op_list *ops, struct weft_error *err)
+{
+	struct view v = { .view.ops = &view_ops, .js = js };
+	int r;
+
+	arena_reset(&js->arena);
+	js->write_no++;
+	r = plan(ctx, &v.view, ops, err);
+	return r == WEFT_OK && ops->failed ? fail_no_memory(err) : r;
+}
 
 /* ---- the frame ---- */
 
@@ -218,7 +238,8 @@ static int load_touched(struct jsonl *js, const struct op_list *ops,
 	for (size_t i = 0; i < ops->n && r == WEFT_OK; i++) {
 		struct live *l;
 
-		if (ops->v[i].kind == OP_ADD || ops->v[i].kind == OP_HIDE)
+		if (ops->v[i].kind == OP_ADD || ops->v[i].kind == OP_TAKE ||
+		    ops->v[i].kind == OP_HIDE)
 			r = live_load(js, &ops->v[i].session, &l, err);
 		if (r == WEFT_NOT_FOUND)
 			r = WEFT_OK;
@@ -479,16 +500,10 @@ static int commit(struct jsonl *js, struct batch *b, struct outcome *ret,
 static int write_planned(struct jsonl *js, store_plan *plan, void *ctx,
 			 struct outcome *ret, struct weft_error *err)
 {
-	struct view v = { .view.ops = &view_ops, .js = js };
 	struct op_list ops = { .arena = &js->arena };
 	struct batch b = { .ops = &ops, .arena = &js->arena };
-	int r;
+	int r = call_plan(js, plan, ctx, &ops, err);
 
-	arena_reset(&js->arena);
-	js->write_no++;
-	r = plan(ctx, &v.view, &ops, err);
-	if (r == WEFT_OK && ops.failed)
-		r = fail_no_memory(err);
 	if (r == WEFT_OK)
 		r = load_touched(js, &ops, err);
 	if (r == WEFT_OK)
@@ -550,6 +565,8 @@ int jsonl_write(struct store *s, const struct store_want *want,
 	struct outcome out = { 0 };
 	int r;
 
+	if (want->exclusive)
+		return rewrite_planned(js, plan, ctx, err);
 	if (want->bytes > js->frame.max)
 		return fail(err, WEFT_LIMIT,
 			    "a batch of more than %zu bytes does not fit into "

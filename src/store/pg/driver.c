@@ -227,6 +227,23 @@ static int conn_check(struct sql_conn *c, struct store_report *report,
 	return WEFT_OK;
 }
 
+/* Rows that nobody can see any more leave the tables; what the server's own
+ * log and backups hold is the server's. */
+static int forget(struct sql_store *s, struct weft_error *err)
+{
+	static const char *const all[] = {
+		"VACUUM sessions", "VACUUM events", "VACUUM hidden",
+		"VACUUM names",    "VACUUM blobs",
+	};
+	int r = WEFT_OK;
+
+	(void)pthread_mutex_lock(&s->writer);
+	for (size_t i = 0; i < ARRAY_LEN(all) && r == WEFT_OK; i++)
+		r = pg_exec(pg_conn_of(s->write_conn), all[i], NULL, err);
+	(void)pthread_mutex_unlock(&s->writer);
+	return r;
+}
+
 static int no_backup(struct sql_store *s, struct store_report *report,
 		     struct weft_error *err)
 {
@@ -246,6 +263,7 @@ const struct sql_driver pg_driver = {
 	.rollback = conn_rollback,
 	.lock_names = lock_names,
 	.run = pg_run,
+	.forget = forget,
 	.check = conn_check,
 	.backup = no_backup,
 	.committed = pg_committed,

@@ -18,7 +18,7 @@ struct touched {
 	struct table_node node;
 	struct weft_id id;
 	const struct session_rec *rec; /* the last one, or NULL */
-	struct totals add;             /* what was added after it */
+	struct totals add, take;       /* what was added, taken after it */
 	bool added;
 	uint64_t head; /* its last event, while events are checked */
 	bool head_known;
@@ -35,7 +35,7 @@ struct batch {
 	const struct sql_view *view;
 	struct arena *arena;
 	struct table table; /* struct touched */
-	struct pointers sessions, events, names, hides;
+	struct pointers sessions, events, names, hides, rewrites;
 	struct pointers blobs, refs; /* what is referred to, and by whom */
 	struct weft_error *err;
 };
@@ -131,7 +131,7 @@ static bool take_op(struct batch *b, const struct store_op *op)
 	struct touched *t = NULL;
 
 	if (op->kind == OP_EVENT || op->kind == OP_SESSION ||
-	    op->kind == OP_ADD) {
+	    op->kind == OP_ADD || op->kind == OP_TAKE) {
 		t = touch(b, &op->session);
 		if (!t)
 			return false;
@@ -141,13 +141,21 @@ static bool take_op(struct batch *b, const struct store_op *op)
 		return push(b, &b->events, op->u.event);
 	case OP_SESSION:
 		t->rec = op->u.rec;
-		t->add = (struct totals){ 0 };
+		t->add = t->take = (struct totals){ 0 };
 		t->added = false;
 		return true;
 	case OP_ADD:
 		totals_add(&t->add, op->u.add);
 		t->added = true;
 		return true;
+	case OP_TAKE:
+		totals_add(&t->take, op->u.add);
+		t->added = true;
+		return true;
+	case OP_REWRITE:
+	case OP_DROP:
+	case OP_UNNAME:
+		return push(b, &b->rewrites, op);
 	case OP_NAME:
 		return take_name(b, op->u.name);
 	case OP_HIDE:
@@ -250,25 +258,99 @@ static void event_row(const struct store_event *e, struct sql_value *v)
 	*v++ = sql_text(e->bytes);
 }
 
-static int put_events(struct batch *b)
+int sql_put_events(struct sql_conn *c, const struct store_event *const *v,
+		   size_t n, struct arena *a, struct weft_error *err)
 {
-	size_t n = b->events.n;
-	struct sql_value *v =
-		ARENA_ARRAY(b->arena, struct sql_value, n * EVENT_WIDTH);
-	int r;
+	struct sql_value *rows =
+		ARENA_ARRAY(a, struct sql_value, n * EVENT_WIDTH);
 
-	if (!v)
-		return arena_error(b->arena, b->err);
 	if (n == 0)
 		return WEFT_OK;
-	r = check_numbers(b);
-	if (r < 0)
-		return r;
+	if (!rows)
+		return arena_error(a, err);
 	for (size_t i = 0; i < n; i++)
-		event_row(b->events.v[i], v + i * EVENT_WIDTH);
-	return sql_run(b->c, Q_PUT_EVENTS,
-		       &(struct sql_rows){ v, n, EVENT_WIDTH }, NULL, NULL,
-		       b->err);
+		event_row(v[i], rows + i * EVENT_WIDTH);
+	return sql_run(c, Q_PUT_EVENTS,
+		       &(struct sql_rows){ rows, n, EVENT_WIDTH }, NULL, NULL,
+		       err);
+}
+
+static int put_events(struct batch *b)
+{
+	int r = b->events.n ? check_numbers(b) : WEFT_OK;
+
+	return r < 0 ? r :
+		       sql_put_events(
+			       b->c,
+			       (const struct store_event *const *)b->events.v,
+			       b->events.n, b->arena, b->err);
+}
+
+/* ---- rewriting ---- */
+
+/* One range after the other leaves; what takes their places comes at once. */
+static int rewrite(struct batch *b)
+{
+	const struct store_event **v = ARENA_ARRAY(
+		b->arena, const struct store_event *, b->rewrites.n);
+	struct sql_conn *c = b->c;
+	size_t n = 0;
+	int r = WEFT_OK;
+
+	if (b->rewrites.n && !v)
+		return arena_error(b->arena, b->err);
+	for (size_t i = 0; i < b->rewrites.n && r == WEFT_OK; i++) {
+		const struct store_op *op = b->rewrites.v[i];
+
+		if (op->kind != OP_REWRITE)
+			continue;
+		v[n++] = op->u.rewrite->with;
+		r = sql_run(c, Q_DROP_EVENTS,
+			    SQL_ROW(sql_id(&op->session),
+				    sql_u64(op->u.rewrite->first),
+				    sql_u64(op->u.rewrite->last)),
+			    NULL, NULL, b->err);
+		if (r == WEFT_OK)
+			r = sql_run(c, Q_CLEAR_REFS_OF,
+				    SQL_ROW(sql_id(&op->session)), NULL, NULL,
+				    b->err);
+	}
+	return r < 0 ? r : sql_put_events(c, v, n, b->arena, b->err);
+}
+
+static int drop(struct batch *b, const struct weft_id *id)
+{
+	int r = sql_run(b->c, Q_DROP_EVENTS,
+			SQL_ROW(sql_id(id), sql_u64(0), sql_u64(UINT64_MAX)),
+			NULL, NULL, b->err);
+
+	if (r == WEFT_OK)
+		r = sql_run(b->c, Q_DROP_SESSION, SQL_ROW(sql_id(id)), NULL,
+			    NULL, b->err);
+	if (r == WEFT_OK)
+		r = sql_run(b->c, Q_DROP_HIDDEN, SQL_ROW(sql_id(id)), NULL,
+			    NULL, b->err);
+	if (r == WEFT_OK)
+		r = sql_run(b->c, Q_CLEAR_REFS_OF, SQL_ROW(sql_id(id)), NULL,
+			    NULL, b->err);
+	return r;
+}
+
+static int put_rewrites(struct batch *b)
+{
+	int r = rewrite(b);
+
+	for (size_t i = 0; i < b->rewrites.n && r == WEFT_OK; i++) {
+		const struct store_op *op = b->rewrites.v[i];
+
+		if (op->kind == OP_DROP)
+			r = drop(b, &op->session);
+		else if (op->kind == OP_UNNAME)
+			r = sql_run(b->c, Q_DROP_NAME,
+				    SQL_ROW(sql_text(*op->u.unname)), NULL,
+				    NULL, b->err);
+	}
+	return r;
 }
 
 /* ---- records ---- */
@@ -372,6 +454,11 @@ static int put_records(struct batch *b)
 
 #define ADD_WIDTH 7
 
+static struct sql_value difference(uint64_t add, uint64_t take)
+{
+	return sql_int((int64_t)add - (int64_t)take);
+}
+
 static int put_additions(struct batch *b)
 {
 	struct sql_value *v = ARENA_ARRAY(b->arena, struct sql_value,
@@ -387,12 +474,14 @@ static int put_additions(struct batch *b)
 		if (!t->added)
 			continue;
 		*p++ = sql_id(&t->id);
-		*p++ = sql_u64(t->add.input_tokens);
-		*p++ = sql_u64(t->add.output_tokens);
-		*p++ = sql_u64(t->add.cache_read_tokens);
-		*p++ = sql_u64(t->add.cache_write_tokens);
-		*p++ = sql_u64(t->add.cost_nano);
-		*p++ = sql_u64(t->add.unpriced);
+		*p++ = difference(t->add.input_tokens, t->take.input_tokens);
+		*p++ = difference(t->add.output_tokens, t->take.output_tokens);
+		*p++ = difference(t->add.cache_read_tokens,
+				  t->take.cache_read_tokens);
+		*p++ = difference(t->add.cache_write_tokens,
+				  t->take.cache_write_tokens);
+		*p++ = difference(t->add.cost_nano, t->take.cost_nano);
+		*p++ = difference(t->add.unpriced, t->take.unpriced);
 		n++;
 	}
 	return n == 0 ? WEFT_OK :
@@ -517,7 +606,8 @@ static int by_id(const void *a, const void *b)
 
 static int put_all(struct batch *b)
 {
-	int r = use_blobs(b);
+	/* What is left was there before: it need not be fetched again. */
+	int r = b->rewrites.n ? put_rewrites(b) : use_blobs(b);
 
 	if (r == WEFT_OK)
 		r = put_refs(b);

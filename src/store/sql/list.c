@@ -38,6 +38,7 @@ enum shape {
 	SHAPE_DELETED = 1 << 12,
 	SHAPE_CURSOR = 1 << 13,
 	SHAPE_BACKWARDS = 1 << 14,
+	SHAPE_PURGED = 1 << 15,
 };
 
 /* Exact texts: where they are in the query and what to bind them to. */
@@ -99,6 +100,8 @@ uint32_t list_shape(const struct list_query *q)
 		shape |= SHAPE_CREATION;
 	if (q->deleted != LIST_LIVE)
 		shape |= SHAPE_DELETED;
+	if (q->deleted == LIST_WITH_PURGED)
+		shape |= SHAPE_PURGED;
 	if (!id_is_zero(&q->cursor_id))
 		shape |= SHAPE_CURSOR;
 	if (q->backwards)
@@ -119,7 +122,8 @@ static const char *index_of(uint32_t shape)
 		return "sessions_parent";
 	if (shape & SHAPE_SLUG)
 		return "sessions_slug";
-	if (shape & SHAPE_FEW_IDS)
+	/* No other index has those that were purged. */
+	if (shape & (SHAPE_FEW_IDS | SHAPE_PURGED))
 		return "sessions_id";
 	if (shape & SHAPE_ONE_KIND && !(shape & SHAPE_DELETED))
 		return creation ? "live_creation" : "live_interaction";
@@ -136,7 +140,8 @@ void list_add_sql(struct buf *b, uint32_t shape, enum sql_dialect dialect)
 	buf_add_lit(b, " FROM sessions");
 	if (dialect == SQL_SQLITE)
 		buf_printf(b, " INDEXED BY %s", index_of(shape));
-	buf_add_lit(b, " WHERE purged_at=0");
+	buf_add_str(b, shape & SHAPE_PURGED ? STR(" WHERE purged_at>=0") :
+					      STR(" WHERE purged_at=0"));
 	if (!(shape & SHAPE_DELETED))
 		buf_add_lit(b, " AND deleted_at=0");
 	if (shape & SHAPE_ONE_KIND)

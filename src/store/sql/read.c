@@ -191,6 +191,30 @@ int sql_get_names_of(struct sql_conn *c, const struct weft_id *id,
 	return WEFT_OK;
 }
 
+static int add_child(void *ctx, const struct sql_value *row,
+		     struct weft_error *err)
+{
+	struct list *l = ctx;
+	struct session_rec *to = list_add(l), rec;
+	int r = to ? decode_record(row, &rec, err) : arena_error(l->arena, err);
+
+	return r < 0 ? r : record_copy(to, &rec, l->arena, err);
+}
+
+int sql_get_children(struct sql_conn *c, const struct weft_id *id,
+		     struct arena *a, struct session_rec **ret, size_t *ret_n,
+		     struct weft_error *err)
+{
+	struct list l = { .arena = a, .bytes = sizeof(**ret) };
+	int r = sql_run(c, Q_CHILDREN, SQL_ROW(sql_id(id)), add_child, &l, err);
+
+	if (r < 0)
+		return r;
+	*ret = (struct session_rec *)(void *)l.v;
+	*ret_n = l.n;
+	return WEFT_OK;
+}
+
 /* ---- numbers, marks, operation ids ---- */
 
 struct number {

@@ -70,6 +70,8 @@ struct sql_driver {
 	int (*run)(struct sql_conn *c, uint32_t key, const struct sql_rows *in,
 		   sql_each *each, void *ctx, uint64_t *changed,
 		   struct weft_error *err);
+	/* Leave no bytes of what was deleted where we can help it. */
+	int (*forget)(struct sql_store *s, struct weft_error *err);
 	/* What the database itself has to say about its health. */
 	int (*check)(struct sql_conn *c, struct store_report *report,
 		     struct weft_error *err);
@@ -144,6 +146,9 @@ static inline int sql_run(struct sql_conn *c, uint32_t key,
 int sql_get_sessions(struct sql_conn *c, uint32_t key,
 		     const struct weft_id *ids, size_t n, struct arena *a,
 		     struct session_rec *out, struct weft_error *err);
+int sql_get_children(struct sql_conn *c, const struct weft_id *id,
+		     struct arena *a, struct session_rec **ret, size_t *ret_n,
+		     struct weft_error *err);
 int sql_get_names(struct sql_conn *c, const struct weft_str *names, size_t n,
 		  struct arena *a, struct name_rec *out,
 		  struct weft_error *err);
@@ -188,6 +193,9 @@ int sql_put_records(struct sql_conn *c, const struct session_rec *const *recs,
 		    struct weft_error *err);
 /* Derive again all that is derived, in the transaction that was begun. */
 int sql_rebuild(struct sql_conn *c, struct weft_error *err);
+/* Put events into their table whose numbers nobody else has. */
+int sql_put_events(struct sql_conn *c, const struct store_event *const *v,
+		   size_t n, struct arena *a, struct weft_error *err);
 int sql_no_such_blob(const struct blob_ref *ref, struct weft_error *err);
 
 /* ---- references to blobs ---- */

@@ -210,6 +210,11 @@ static const struct {
 	[Q_COUNT_BLOBS] = { "", "SELECT count(*) FROM blobs" },
 	[Q_LOCK_ALL] = { "", "[[SELECT 1|LOCK TABLE sessions,names,hidden,"
 			     "events IN EXCLUSIVE MODE]]" },
+	[Q_DROP_EVENTS] = { "bii", "DELETE FROM events WHERE session=?1"
+				   " AND seq BETWEEN ?2 AND ?3" },
+	[Q_DROP_SESSION] = { "b", "DELETE FROM sessions WHERE id=?1" },
+	[Q_DROP_HIDDEN] = { "b", "DELETE FROM hidden WHERE session=?1" },
+	[Q_DROP_NAME] = { "t", "DELETE FROM names WHERE name=?1" },
 	[Q_CLEAR_SESSIONS] = { "", "DELETE FROM sessions" },
 	[Q_CLEAR_NAMES] = { "", "DELETE FROM names" },
 	[Q_CLEAR_HIDDEN] = { "", "DELETE FROM hidden" },
@@ -220,6 +225,8 @@ static bool runs_for_rows(uint32_t key)
 	switch (key) {
 	case Q_GET_SESSIONS:
 	case Q_LOCK_SESSIONS:
+	case Q_SHARE_SESSIONS:
+	case Q_OWN_SESSIONS:
 	case Q_GET_NAMES:
 	case Q_HEADS:
 	case Q_PUT_EVENTS:
@@ -337,14 +344,26 @@ static void add_add(struct buf *b)
 	buf_add_lit(b, "#F WHERE sessions.id=@1");
 }
 
-static void add_get(struct buf *b, bool lock)
+/*
+ * Who appends does not disturb who forks: both leave what is there alone.
+ * Who rewrites wants everybody away.  SQLite has one writer at a time.
+ */
+static void add_get(struct buf *b, uint32_t key)
 {
 	buf_add_lit(b, "SELECT ");
 	sql_add_columns(b);
+	if (key == Q_CHILDREN) {
+		buf_add_lit(b, " FROM sessions WHERE parent=?1 ORDER BY id");
+		return;
+	}
 	buf_add_lit(b, " FROM sessions#J WHERE id=@1");
-	if (lock)
+	if (key == Q_LOCK_SESSIONS)
 		buf_add_lit(b, "[[| ORDER BY id FOR NO KEY UPDATE OF "
 			       "sessions]]");
+	else if (key == Q_SHARE_SESSIONS)
+		buf_add_lit(b, "[[| ORDER BY id FOR KEY SHARE OF sessions]]");
+	else if (key == Q_OWN_SESSIONS)
+		buf_add_lit(b, "[[| ORDER BY id FOR UPDATE OF sessions]]");
 }
 
 static void add_pattern(struct buf *b, uint32_t key, char *types)
@@ -352,8 +371,11 @@ static void add_pattern(struct buf *b, uint32_t key, char *types)
 	switch (key) {
 	case Q_GET_SESSIONS:
 	case Q_LOCK_SESSIONS:
+	case Q_SHARE_SESSIONS:
+	case Q_OWN_SESSIONS:
+	case Q_CHILDREN:
 		memcpy(types, "b", 2);
-		add_get(b, key == Q_LOCK_SESSIONS);
+		add_get(b, key);
 		break;
 	case Q_PUT_SESSIONS:
 		set_record_types(types);

@@ -136,7 +136,7 @@ static const char *wrong_with(const struct store_event *kept,
 {
 	if (read->state == STATE_DAMAGED)
 		return "the line cannot be read";
-	if (read->state != STATE_OK)
+	if (read->state != STATE_OK && read->state != STATE_GONE)
 		return "the checksum is wrong";
 	if (read->seq != kept->seq || !id_eq(&read->id, &kept->id) ||
 	    read->type != kept->type || !str_eq(read->op, kept->op) ||
@@ -554,7 +554,7 @@ int sql_store_maintain(struct store *store, uint32_t task,
 {
 	struct sql_store *s = sql_of(store);
 	bool changes = task == TASK_REPAIR || task == TASK_REINDEX ||
-		       task == TASK_BLOBS;
+		       task == TASK_BLOBS || task == TASK_FORGET;
 	int r = changes ? sql_check_writable(s, err) : sql_check(s, err);
 
 	if (r < 0)
@@ -571,6 +571,8 @@ int sql_store_maintain(struct store *store, uint32_t task,
 		return reindex(s, report, err);
 	case TASK_BLOBS:
 		return drop_blobs(s, report, err);
+	case TASK_FORGET:
+		return s->driver->forget(s, err);
 	case TASK_BACKUP:
 		return s->driver->backup(s, report, err);
 	}

@@ -18,7 +18,10 @@
 
 enum sql_statement {
 	Q_GET_SESSIONS,
-	Q_LOCK_SESSIONS, /* the same, and keep other writers away */
+	Q_LOCK_SESSIONS,  /* the same, and keep other writers away */
+	Q_SHARE_SESSIONS, /* ..., and keep those away who rewrite */
+	Q_OWN_SESSIONS,   /* ..., and keep everybody away */
+	Q_CHILDREN,
 	Q_GET_NAMES,
 	Q_NAMES_OF,
 	Q_FIND_OP,
@@ -58,7 +61,11 @@ enum sql_statement {
 	Q_CLEAR_SESSIONS,
 	Q_CLEAR_NAMES,
 	Q_CLEAR_HIDDEN,
-	Q_LOCK_ALL,      /* let nobody else write */
+	Q_LOCK_ALL,    /* let nobody else write */
+	Q_DROP_EVENTS, /* some numbers of a session */
+	Q_DROP_SESSION,
+	Q_DROP_HIDDEN,
+	Q_DROP_NAME,
 	Q_DRIVER,        /* from here on: what a driver has for itself */
 	Q_LIST = 1 << 16 /* and above: a list, by its shape */
 };

@@ -65,17 +65,19 @@ static const struct known_name *known_name(const struct sql_view *v,
 }
 
 /* Fetch sessions, lock them, and remember what they are. */
-static int learn_sessions(struct sql_view *v, const struct weft_id *ids,
-			  size_t n, struct weft_error *err)
+static int learn_sessions(struct sql_view *v, uint32_t key,
+			  const struct weft_id *ids, size_t n,
+			  struct weft_error *err)
 {
 	struct session_rec *recs = ARENA_ARRAY(v->arena, struct session_rec, n);
 	struct sql_known *known = ARENA_ARRAY(v->arena, struct sql_known, n);
 	int r;
 
+	if (n == 0)
+		return WEFT_OK;
 	if (!recs || !known)
 		return arena_error(v->arena, err);
-	r = sql_get_sessions(v->c, Q_LOCK_SESSIONS, ids, n, v->arena, recs,
-			     err);
+	r = sql_get_sessions(v->c, key, ids, n, v->arena, recs, err);
 	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
 		if (sql_view_known(v, &ids[i]))
 			continue;
@@ -121,7 +123,7 @@ static int view_get_session(struct store_view *view, const struct weft_id *id,
 	const struct sql_known *k = sql_view_known(v, id);
 
 	if (!k) {
-		int r = learn_sessions(v, id, 1, err);
+		int r = learn_sessions(v, Q_LOCK_SESSIONS, id, 1, err);
 
 		if (r < 0)
 			return r;
@@ -183,6 +185,13 @@ static int view_read_events(struct store_view *v, const struct event_range *r,
 	return sql_read_events(view_of(v)->c, r, a, ret, err);
 }
 
+static int view_get_children(struct store_view *v, const struct weft_id *id,
+			     struct arena *a, struct session_rec **ret,
+			     size_t *ret_n, struct weft_error *err)
+{
+	return sql_get_children(view_of(v)->c, id, a, ret, ret_n, err);
+}
+
 static const struct store_view_ops view_ops = {
 	.get_session = view_get_session,
 	.get_name = view_get_name,
@@ -190,6 +199,7 @@ static const struct store_view_ops view_ops = {
 	.find_op = view_find_op,
 	.is_hidden = view_is_hidden,
 	.read_events = view_read_events,
+	.get_children = view_get_children,
 };
 
 /* ---- the transaction ---- */
@@ -210,11 +220,13 @@ static int plan_and_apply(struct writing *w, struct arena *a,
 	CLEANUP(view_done)
 	struct sql_view view = { .view.ops = &view_ops, .c = c, .arena = a };
 	struct op_list ops = { .arena = a };
-	int r = WEFT_OK;
+	uint32_t lock = w->want->exclusive ? Q_OWN_SESSIONS : Q_LOCK_SESSIONS;
+	int r = learn_sessions(&view, lock, w->want->sessions,
+			       w->want->n_sessions, err);
 
-	if (w->want->n_sessions > 0)
-		r = learn_sessions(&view, w->want->sessions,
-				   w->want->n_sessions, err);
+	if (r == WEFT_OK)
+		r = learn_sessions(&view, Q_SHARE_SESSIONS, w->want->shared,
+				   w->want->n_shared, err);
 	if (r == WEFT_OK && w->want->n_names > 0)
 		r = learn_names(&view, w->want->names, w->want->n_names, err);
 	if (r < 0)

@@ -395,6 +395,19 @@ static int conn_check(struct sql_conn *c, struct store_report *report,
 	return rc == SQLITE_DONE ? WEFT_OK : conn_fail(k, rc, err);
 }
 
+/* Deleted rows were overwritten (secure_delete); the log still has them, as
+ * far as no reader needs it. */
+static int forget(struct sql_store *s, struct weft_error *err)
+{
+	struct sqlite_conn *k = conn_of(s->write_conn);
+	int r;
+
+	(void)pthread_mutex_lock(&s->writer);
+	r = sqlite_exec(k, "PRAGMA wal_checkpoint(TRUNCATE)", err);
+	(void)pthread_mutex_unlock(&s->writer);
+	return r;
+}
+
 const struct sql_driver sqlite_driver = {
 	.dialect = SQL_SQLITE,
 	.conn_open = conn_open,
@@ -404,6 +417,7 @@ const struct sql_driver sqlite_driver = {
 	.rollback = conn_rollback,
 	.lock_names = lock_names,
 	.run = conn_run,
+	.forget = forget,
 	.check = conn_check,
 	.backup = sqlite_make_backup,
 	.committed = sqlite_ring,

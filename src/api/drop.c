@@ -1,0 +1,135 @@
+/* drop.c - methods that drop events for good. */
+#include "api/api.h"
+
+#include "base/error.h"
+
+static void encode_holds(struct buf *b, const struct drop_report *d)
+{
+	buf_add_lit(b, ",\"forks\":[");
+	for (size_t i = 0; i < d->n_holds; i++) {
+		const struct fork_hold *h = &d->holds[i];
+
+		buf_add_str(b,
+			    i ? STR(",{\"session\":") : STR("{\"session\":"));
+		encode_id(b, &h->fork);
+		buf_add_lit(b, ",\"of\":");
+		encode_id(b, &h->of);
+		buf_add_lit(b, ",\"events\":");
+		buf_add_u64(b, h->events);
+		buf_add_lit(b, ",\"bytes\":");
+		buf_add_u64(b, h->bytes);
+		buf_add_c(b, '}');
+	}
+	buf_add_c(b, ']');
+}
+
+static void encode_refused(struct buf *b, const struct drop_report *d)
+{
+	buf_add_lit(b, ",\"refused\":[");
+	for (size_t i = 0; i < d->n_refused; i++) {
+		const struct drop_refusal *x = &d->refused[i];
+
+		buf_add_str(b,
+			    i ? STR(",{\"session\":") : STR("{\"session\":"));
+		encode_id(b, &x->session);
+		buf_add_lit(b, ",\"code\":");
+		buf_add_json(b, str_of(weft_code_name(x->err.code)));
+		buf_add_lit(b, ",\"message\":");
+		buf_add_json(b, str_of(x->err.message));
+		buf_add_c(b, '}');
+	}
+	buf_add_c(b, ']');
+}
+
+static void encode_report(struct buf *b, const struct drop_report *d, bool dry)
+{
+	buf_add_str(b,
+		    dry ? STR("{\"dry_run\":true") : STR("{\"dry_run\":false"));
+	buf_add_lit(b, ",\"sessions\":");
+	buf_add_u64(b, d->sessions);
+	buf_add_lit(b, ",\"events\":");
+	buf_add_u64(b, d->events);
+	buf_add_lit(b, ",\"bytes\":");
+	buf_add_u64(b, d->bytes);
+	buf_add_lit(b, ",\"blobs\":");
+	buf_add_u64(b, d->blobs);
+	encode_holds(b, d);
+	encode_refused(b, d);
+	buf_add_c(b, '}');
+}
+
+int method_erase(struct call *c)
+{
+	struct drop_report report;
+	const uint64_t *targets = NULL;
+	struct session_rec rec;
+	size_t n = 0;
+	int r = call_session(c, &rec);
+
+	if (r == WEFT_OK)
+		r = call_refs(c, &rec, &c->arena, &targets, &n);
+	if (r == WEFT_OK)
+		r = engine_erase(c->engine, &rec.id, targets, n,
+				 call_u64(c, "token", 0), &c->arena, &report,
+				 c->err);
+	if (r < 0)
+		return r;
+	buf_add_lit(&c->out, "{\"session\":");
+	encode_id(&c->out, &rec.id);
+	buf_add_lit(&c->out, ",\"messages\":[");
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			buf_add_c(&c->out, ',');
+		buf_add_u64(&c->out, targets[i]);
+	}
+	buf_add_lit(&c->out, "],\"erased\":");
+	buf_add_u64(&c->out, report.events);
+	buf_add_lit(&c->out, ",\"bytes\":");
+	buf_add_u64(&c->out, report.bytes);
+	buf_add_lit(&c->out, ",\"blobs\":");
+	buf_add_u64(&c->out, report.blobs);
+	buf_add_c(&c->out, '}');
+	return WEFT_OK;
+}
+
+int method_reclaim(struct call *c)
+{
+	bool dry = call_bool(c, "dry_run");
+	struct drop_report report;
+	struct weft_id id;
+	int r = call_session_id(c, &id);
+
+	if (r == WEFT_OK)
+		r = engine_reclaim(c->engine, &id, call_u64(c, "token", 0), dry,
+				   &c->arena, &report, c->err);
+	if (r == WEFT_OK)
+		encode_report(&c->out, &report, dry);
+	return r;
+}
+
+int method_purge(struct call *c)
+{
+	bool dry = call_bool(c, "dry_run");
+	struct weft_str user = call_str(c, "user");
+	struct drop_report report;
+	struct weft_id id;
+	int r;
+
+	if (call_has(c, "session") == call_has(c, "user"))
+		return fail(c->err, WEFT_INVALID,
+			    "session: either a session or a user must be "
+			    "given");
+	if (call_has(c, "user")) {
+		r = engine_purge_user(c->engine, user, dry, &c->arena, &report,
+				      c->err);
+	} else {
+		r = call_session_id(c, &id);
+		if (r == WEFT_OK)
+			r = engine_purge(c->engine, &id, 1,
+					 call_u64(c, "token", 0), dry,
+					 &c->arena, &report, c->err);
+	}
+	if (r == WEFT_OK)
+		encode_report(&c->out, &report, dry);
+	return r;
+}

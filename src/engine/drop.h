@@ -1,0 +1,41 @@
+/* drop.h - what drop.c and drop_user.c share: one act of dropping events. */
+#ifndef ENGINE_DROP_H
+#define ENGINE_DROP_H
+
+#include "engine/internal.h"
+
+/* Sessions that one erase, reclaim or purge is about, and what came of it. */
+struct dropping {
+	struct engine *engine;
+	struct arena *arena; /* the caller's: of the report */
+	struct drop_report *ret;
+	bool dry;
+	uint64_t token;
+	struct weft_id *ids; /* what is to be rewritten, each once */
+	size_t n_ids, room_ids;
+	struct weft_id *gone; /* of which nothing is left */
+	size_t n_gone, room_gone;
+	struct blob_use *blobs; /* that may be of no use any more */
+	size_t n_blobs, room_blobs;
+	bool changed, names_shared;
+	struct weft_error *err;
+};
+
+void dropping_init(struct dropping *d, struct engine *e, struct arena *a,
+		   struct drop_report *ret, struct weft_error *err);
+
+/* Let nobody see a session and its subagents any more, and add them to ids. */
+int dropping_purge(struct dropping *d, const struct weft_id *session);
+/* Drop the lines of all of ids for good. */
+int dropping_sweep(struct dropping *d);
+/* Blank messages of a session's own; by rising number. */
+int dropping_erase(struct dropping *d, const struct weft_id *session,
+		   const uint64_t *targets, size_t n);
+/* Leave no bytes of it anywhere. */
+int dropping_end(struct dropping *d);
+/* Drop the blobs that nothing refers to any more, or count them. */
+int dropping_blobs(struct dropping *d);
+int dropping_refuse(struct dropping *d, const struct weft_id *session,
+		    const struct weft_error *why);
+
+#endif
