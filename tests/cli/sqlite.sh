@@ -138,4 +138,4 @@ sqlite3 "$file" "UPDATE events SET bytes=replace(bytes,'jello','hello') WHERE se
 	UPDATE sessions SET slug='wrong', head_seq=77; DELETE FROM names"
 weft reindex >/dev/null
 weft verify >/dev/null
-same '["", 12]' "$(weft --json show k | json '[d["slug"], d["head_seq"]]')"
+same '["", 13]' "$(weft --json show k | json '[d["slug"], d["head_seq"]]')"
