@@ -157,6 +157,53 @@ WEFT_API int weft_route(struct weft_store *store,
 			const struct weft_route_options *options,
 			struct weft_routed *ret, struct weft_error *err);
 
+/*
+ * The same in steps, for a program that has its own to do between them: who
+ * answers, which conversation it is, a key of the caller's own, the session.
+ */
+struct weft_conversation;
+
+/* Who answers: the texts "agent" and "matched_by".  *ret is freed with
+ * weft_conversation_free.  options->session_key is for step three. */
+WEFT_API int weft_resolve_route(struct weft_store *store,
+				const struct weft_route_options *options,
+				struct weft_conversation **ret,
+				struct weft_error *err);
+
+/* Which conversation it is: "scope", "signature", "key", "aliases",
+ * "main_key", "main_aliases". */
+WEFT_API int weft_allocate_session(struct weft_store *store,
+				   struct weft_conversation *c,
+				   struct weft_error *err);
+
+/*
+ * Go by a key of the caller's own: "sk_v1_..." and "agent:..." become "key",
+ * exactly as they are; anything else is one more alias, and an empty one
+ * changes nothing.
+ */
+WEFT_API int weft_resolve_key(struct weft_conversation *c, const char *key,
+			      size_t key_len, struct weft_error *err);
+
+/*
+ * See to it that the session is there, with its scope and as many of its names
+ * as are free.  A conversation that exists only under one of the aliases is
+ * taken over.  Errors as weft_route's.
+ */
+WEFT_API int weft_ensure_session(struct weft_store *store,
+				 struct weft_conversation *c,
+				 struct weft_routed *ret,
+				 struct weft_error *err);
+
+/*
+ * One of the texts above, or "why"; NULL for any other, or before its step.
+ * The scope is JSON, and where there are several, it is a JSON array of
+ * strings.
+ */
+WEFT_API const char *weft_conversation_text(struct weft_conversation *c,
+					    const char *name, size_t *ret_len);
+/* Give it back; takes NULL. */
+WEFT_API void weft_conversation_free(struct weft_conversation *c);
+
 /* ---- maintenance ---- */
 
 /* What came of it.  weft_call with "cleanup" also says which sessions, and

@@ -205,6 +205,8 @@ int method_memory_forget(struct call *c);
 int method_todos(struct call *c);
 int method_todos_set(struct call *c);
 int method_turn(struct call *c);
+int method_user_agent(struct call *c);
+int method_user_agent_set(struct call *c);
 int method_cleanup(struct call *c);
 
 /* lease.c */

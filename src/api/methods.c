@@ -235,6 +235,25 @@ static const struct field fields_turn[] = {
 	FIELD_TOKEN,
 };
 
+#define FIELD_USER                                     \
+	{                                              \
+		.name = "user",                        \
+		.about = "the id of the user, or the " \
+			 "name of an identity link",   \
+		.type = TYPE_LINE, .required = 1,      \
+	}
+
+static const struct field fields_user[] = { FIELD_USER };
+
+static const struct field fields_user_agent_set[] = {
+	FIELD_USER,
+	{ .name = "agent",
+	  .about = "the agent; empty: forget it",
+	  .type = TYPE_LINE,
+	  .required = 1,
+	  FIELD_LIMIT(name_bytes) },
+};
+
 static const struct field fields_cleanup[] = {
 	{ .name = "dry_run",
 	  .about = "only say what would be removed",
@@ -908,6 +927,21 @@ const struct method methods[] = {
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_usage_add),
 	  .run = method_usage_add },
+	{ .name = "user_agent",
+	  .about = "Say which agent a user used last. It is kept in the book "
+		   "of the user, so that it outlives all sessions.",
+	  .answer = "`{\"user\",\"agent\":text|null}`",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_user),
+	  .run = method_user_agent },
+	{ .name = "user_agent_set",
+	  .about = "Remember which agent a user used last. With agents.sticky "
+		   "new conversations of the user begin with it, and routing "
+		   "to an agent that was asked for sets it.",
+	  .answer = "`{\"user\",\"agent\":text|null}`",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_user_agent_set),
+	  .run = method_user_agent_set },
 	{ .name = "cleanup",
 	  .about = "Let idle sessions leave memory, and carry out the rules of "
 		   "retention: put into the trash what they say, purge what "

@@ -4,6 +4,7 @@
 
 #include "cli/opt.h"
 
+extern const struct command cmd_agent;
 extern const struct command cmd_alias;
 extern const struct command cmd_api_doc;
 extern const struct command cmd_append;

@@ -21,6 +21,7 @@ const struct command *const commands[] = {
 	&cmd_tail,
 	&cmd_rename,
 	&cmd_set,
+	&cmd_agent,
 	&cmd_alias,
 	&cmd_pin,
 	&cmd_unpin,

@@ -1,4 +1,5 @@
-/* chat.c - an assistant's ChatSession: new, saved, loaded, the last one. */
+/* chat.c - an assistant's ChatSession: new, saved, loaded, the last one; and the
+ * agent that was used last. */
 #include "weft/compat.h"
 
 #include "base/error.h"
@@ -256,4 +257,41 @@ int weft_chat_save_session(struct weft_store *store, const char *chat,
 	if (a.error || !ret)
 		return a.error;
 	return give_loaded(&a, show(&a, id), ret);
+}
+
+/* ---- the agent used last ---- */
+
+int weft_chat_save_last_used_agent(struct weft_store *store, const char *user,
+				   size_t user_len, const char *agent,
+				   size_t agent_len, struct weft_error *err)
+{
+	CLEANUP(ask_done) struct ask a;
+	struct weft_str who, what;
+
+	ask_init(&a, store, err);
+	who = ask_filled(&a, "user", user, user_len);
+	what = ask_text(&a, "agent", agent, agent_len);
+	ask_method(&a, "user_agent_set");
+	ask_add_text(&a, "user", who);
+	if (what.len)
+		ask_add_text(&a, "agent", what);
+	else
+		ask_add_empty(&a, "agent");
+	(void)ask_answer(&a);
+	return a.error;
+}
+
+int weft_chat_last_used_agent(struct weft_store *store, const char *user,
+			      size_t user_len, struct weft_answer **ret,
+			      struct weft_error *err)
+{
+	CLEANUP(ask_done) struct ask a;
+	struct weft_str who;
+
+	ask_init(&a, store, err);
+	ask_place(&a, ret);
+	who = ask_filled(&a, "user", user, user_len);
+	ask_method(&a, "user_agent");
+	ask_add_text(&a, "user", who);
+	return ask_call(&a, ret);
 }

@@ -225,6 +225,19 @@ int engine_configure(struct engine *e, struct weft_str text,
 int engine_resolve_route(struct engine *e, const struct route_request *q,
 			 struct arena *a, struct route *ret,
 			 struct weft_error *err);
+/* Its first steps: who answers, and which conversation it is. */
+int engine_choose(struct engine *e, const struct route_request *q,
+		  struct arena *a, struct route *ret, struct weft_error *err);
+int engine_allocate(struct engine *e, const struct route_request *q,
+		    struct arena *a, struct route *r, struct weft_error *err);
+
+/* The agent that a user used last; empty if nothing is known. */
+int engine_user_agent(struct engine *e, struct weft_str user, struct arena *a,
+		      struct weft_str *ret, struct weft_error *err);
+/* Remember it; an empty one is forgotten. */
+int engine_set_user_agent(struct engine *e, struct weft_str user,
+			  struct weft_str agent, struct arena *a,
+			  struct weft_error *err);
 
 /* How long each text of a message's context may be. */
 #define ROUTE_TEXT_MAX KIB(4)
@@ -233,7 +246,8 @@ int engine_resolve_route(struct engine *e, const struct route_request *q,
 struct route_end {
 	struct weft_id session; /* zero: there is none */
 	bool created;
-	bool over; /* it was found, and a new one follows it */
+	bool over;       /* it was found, and a new one follows it */
+	bool other_role; /* whoever speaks may do other things now */
 	/* The one with an older name that it goes on from, or would. */
 	struct weft_id promoted;
 };

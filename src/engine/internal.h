@@ -89,6 +89,18 @@ bool route_may_promote(const struct name_rec *name,
 bool route_is_over(const struct route *r, const struct session_rec *rec,
 		   int64_t now_ms);
 
+/* public_route.c: the caller's message, and flags unless they are NULL. */
+int route_options_take(const struct weft_route_options *options,
+		       struct route_request *ret, uint32_t *ret_flags,
+		       struct weft_error *err);
+void routed_fill(const struct route *r, const struct route_end *end,
+		 struct weft_routed *ret);
+
+/* agents.c: who answers, where the rules leave it open. */
+int agents_choose(struct engine *e, const struct config *c,
+		  const struct route_request *q, struct arena *a,
+		  struct route *r, struct weft_error *err);
+
 /* What maintenance goes by, as it is configured now. */
 struct upkeep {
 	unsigned hour;

@@ -63,7 +63,8 @@ static struct session_rec heir_of(const struct session_rec *old,
 	rec.project_dir = old->project_dir;
 	rec.model_provider = old->model_provider;
 	rec.model_name = old->model_name;
-	rec.user_role = old->user_role;
+	if (!rec.user_role.len)
+		rec.user_role = old->user_role;
 	rec.tools = old->tools;
 	rec.metadata = old->metadata;
 	return rec;

@@ -148,27 +148,76 @@ static int check_texts(const struct route_request *q, struct weft_error *err)
 	return r;
 }
 
+/* One step of routing, by the configuration that counts now. */
+typedef int route_step(struct engine *e, const struct config *c,
+		       const struct route_request *q, struct arena *a,
+		       struct route *r, struct weft_error *err);
+
+static int with_config(struct engine *e, route_step *step,
+		       const struct route_request *q, struct arena *a,
+		       struct route *r, struct weft_error *err)
+{
+	struct config nothing;
+	int s;
+
+	(void)pthread_rwlock_rdlock(&e->routing.lock);
+	if (e->routing.config) {
+		s = step(e, &e->routing.config->config, q, a, r, err);
+	} else {
+		s = config_read(&nothing, &(struct config_input){ 0 }, a, err);
+		if (s == WEFT_OK)
+			s = step(e, &nothing, q, a, r, err);
+	}
+	(void)pthread_rwlock_unlock(&e->routing.lock);
+	return s;
+}
+
+static int choose(struct engine *e, const struct config *c,
+		  const struct route_request *q, struct arena *a,
+		  struct route *r, struct weft_error *err)
+{
+	int s = route_choose(c, q, a, r, err);
+
+	return s == WEFT_OK ? agents_choose(e, c, q, a, r, err) : s;
+}
+
+static int allocate(struct engine *e, const struct config *c,
+		    const struct route_request *q, struct arena *a,
+		    struct route *r, struct weft_error *err)
+{
+	(void)e;
+	return route_allocate(c, q, a, r, err);
+}
+
+int engine_choose(struct engine *e, const struct route_request *q,
+		  struct arena *a, struct route *ret, struct weft_error *err)
+{
+	int s = engine_check_process(e, err);
+
+	if (s == WEFT_OK)
+		s = check_texts(q, err);
+	return s == WEFT_OK ? with_config(e, choose, q, a, ret, err) : s;
+}
+
+int engine_allocate(struct engine *e, const struct route_request *q,
+		    struct arena *a, struct route *r, struct weft_error *err)
+{
+	int s = engine_check_process(e, err);
+
+	return s == WEFT_OK ? with_config(e, allocate, q, a, r, err) : s;
+}
+
 int engine_resolve_route(struct engine *e, const struct route_request *q,
 			 struct arena *a, struct route *ret,
 			 struct weft_error *err)
 {
-	struct config nothing;
-	int r = engine_check_process(e, err);
+	int s = engine_choose(e, q, a, ret, err);
 
-	if (r == WEFT_OK)
-		r = check_texts(q, err);
-	if (r != WEFT_OK)
-		return r;
-	(void)pthread_rwlock_rdlock(&e->routing.lock);
-	if (e->routing.config) {
-		r = route_resolve(&e->routing.config->config, q, a, ret, err);
-	} else {
-		r = config_read(&nothing, &(struct config_input){ 0 }, a, err);
-		if (r == WEFT_OK)
-			r = route_resolve(&nothing, q, a, ret, err);
-	}
-	(void)pthread_rwlock_unlock(&e->routing.lock);
-	return r;
+	if (s == WEFT_OK)
+		s = engine_allocate(e, q, a, ret, err);
+	if (s == WEFT_OK)
+		s = route_take_key(q, a, ret, err);
+	return s == WEFT_OK && a->failed ? arena_error(a, err) : s;
 }
 
 /* ---- is it the one? ---- */
@@ -388,6 +437,8 @@ static int find_by_reading(struct engine *e, struct route *r, struct arena *a,
 		return s;
 	*ret_by_person = h.by_person;
 	ret->session = h.rec.id;
+	ret->other_role = r->role.len && str_eq(h.rec.user, r->sender) &&
+			  !str_eq(h.rec.user_role, r->role);
 	say_shared(r, &h.rec, a);
 	s = say_diverged(e, r, &h.rec, a, err);
 	if (s != WEFT_OK)
@@ -450,6 +501,7 @@ static int fill_request(struct engine *e, struct request *q,
 		.agent = r->agent,
 		.user = short_text(e, r->sender),
 		.channel = short_text(e, r->channel),
+		.user_role = short_text(e, r->role),
 	};
 	s = take_names(e, q, r, err);
 	if (s != WEFT_OK || r->own_key)
@@ -496,6 +548,46 @@ static int foresee(struct engine *e, struct route *r, struct arena *a,
 	return WEFT_OK;
 }
 
+/* What a person may do is what it is now, not when they began. */
+static int set_role(struct engine *e, const struct weft_id *session,
+		    struct weft_str role, struct weft_error *err)
+{
+	CLEANUP(buf_done) struct buf patch = { 0 };
+	struct request *q = request_new(REQUEST_PATCH, err);
+	int s;
+
+	if (!q)
+		return WEFT_NO_MEMORY;
+	buf_init(&patch, KIB(64));
+	buf_add_lit(&patch, "{\"user_role\":");
+	buf_add_json(&patch, role);
+	buf_add_c(&patch, '}');
+	q->session = *session;
+	q->patch = buf_str(&patch);
+	s = buf_error(&patch, err);
+	if (s == WEFT_OK)
+		s = engine_run(e, q, err);
+	request_free(q);
+	return s;
+}
+
+/* What is written down of a message besides: whom it was for, and who spoke. */
+static int take_notes(struct engine *e, const struct route *r,
+		      const struct route_end *end, struct arena *a,
+		      struct weft_error *err)
+{
+	int s = WEFT_OK;
+
+	if (e->read_only)
+		return WEFT_OK;
+	if (end->other_role)
+		s = set_role(e, &end->session, r->role, err);
+	if (s == WEFT_OK && r->notes_agent)
+		s = engine_set_user_agent(e, r->sender, r->agent, a, err);
+	/* An id that is too long for a book has none. */
+	return s == WEFT_LIMIT || s == WEFT_INVALID ? WEFT_OK : s;
+}
+
 int engine_route(struct engine *e, struct route *r, bool dry, struct arena *a,
 		 struct route_end *ret, struct weft_error *err)
 {
@@ -514,9 +606,9 @@ int engine_route(struct engine *e, struct route *r, bool dry, struct arena *a,
 	/* The key of this channel becomes one of the person's names. */
 	if (!id_is_zero(&ret->session) && !ret->over &&
 	    (!by_person || e->read_only))
-		return WEFT_OK;
+		return take_notes(e, r, ret, a, err);
 	s = run_request(e, r, a, ret, err);
 	if (s == WEFT_OK && !id_is_zero(&ret->promoted))
 		say_promoted(r, &ret->promoted, false, a);
-	return s;
+	return s == WEFT_OK ? take_notes(e, r, ret, a, err) : s;
 }

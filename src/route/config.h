@@ -65,6 +65,7 @@ struct config_session {
 	struct config_list identity_links; /* struct config_link */
 	uint32_t dm_scope;                 /* enum dm_scope */
 	uint32_t dm_scope_style;           /* enum dm_scope_style */
+	struct config_list roles;          /* struct config_link */
 };
 
 struct config_agent {
@@ -128,6 +129,7 @@ struct config_source {
 struct config {
 	struct config_session session;
 	struct config_list agents; /* struct config_agent */
+	uint32_t sticky_agent;     /* enum config_bool */
 	struct config_list rules;  /* struct config_rule */
 	struct config_lifecycle lifecycle;
 	struct config_retention retention;

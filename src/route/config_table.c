@@ -35,6 +35,11 @@ static const struct config_field session_fields[] = {
 	  .values = "weft|picoclaw",
 	  .otherwise = "\"weft\"",
 	  .at = offsetof(struct config, session.dm_scope_style) },
+	{ .name = "roles",
+	  .about = "what people may do: a role, and the ids or links of those "
+		   "who have it",
+	  .type = CONFIG_LINKS,
+	  .at = offsetof(struct config, session.roles) },
 };
 static const struct config_object session = { FIELDS(session_fields) };
 
@@ -120,6 +125,11 @@ static const struct config_field agents_fields[] = {
 	  .type = CONFIG_LIST,
 	  .object = &agent,
 	  .at = offsetof(struct config, agents) },
+	{ .name = "sticky",
+	  .about = "where no rule says who answers: the agent that the person "
+		   "talks to already, else the one they used last",
+	  .type = CONFIG_BOOL,
+	  .at = offsetof(struct config, sticky_agent) },
 	{ .name = "dispatch",
 	  .about = "the same as the section dispatch",
 	  .type = CONFIG_OBJECT,

@@ -165,10 +165,8 @@ static const struct config_rule *find_rule(const struct config *c,
 	return NULL;
 }
 
-static const struct config_rule *choose_agent(const struct config *c,
-					      const struct route_request *q,
-					      const struct view *v,
-					      struct arena *a, struct route *r)
+static void choose_agent(const struct config *c, const struct route_request *q,
+			 const struct view *v, struct arena *a, struct route *r)
 {
 	const struct config_rule *rule = NULL;
 
@@ -178,18 +176,58 @@ static const struct config_rule *choose_agent(const struct config *c,
 		route_say(r, a, "agent '%.*s' is given: no rule is asked",
 			  SHOW(q->agent));
 		r->agent = known_agent(c, q->agent, a, r);
-		return NULL;
+		return;
 	}
 	rule = find_rule(c, v, a, r);
 	if (rule) {
 		r->agent = known_agent(c, rule->agent, a, r);
-		return rule;
+		r->rule_dimensions = rule->dimensions;
+		return;
 	}
 	r->agent = default_agent(c, a);
 	route_say(r, a, "%s: the default agent '%.*s' answers",
 		  c->rules.n ? "no rule fits" : "there are no rules",
 		  SHOW(r->agent));
-	return NULL;
+}
+
+bool route_by_default(const struct route *r)
+{
+	return str_eq(r->matched_by, STR("default"));
+}
+
+struct name_list route_agents(const struct config *c, struct arena *a)
+{
+	const struct config_agent *v = c->agents.v;
+	struct name_list l = { 0 };
+
+	name_list_add(&l, default_agent(c, a), a);
+	for (size_t i = 0; i < c->agents.n; i++)
+		name_list_add(&l, norm_agent(v[i].id, a), a);
+	return l;
+}
+
+/* What a person may do: the first role that lists them. */
+static struct weft_str role_of(const struct config *c,
+			       const struct route_context *context,
+			       const struct identity *sender, struct arena *a)
+{
+	const struct config_link *v = c->session.roles.v;
+	struct weft_str raw = norm_clean(context->sender_id, a);
+	struct weft_str channel = norm_clean(context->channel, a);
+	struct weft_str on = NORM_JOIN(a, channel, STR(":"), raw);
+
+	if (raw.len == 0)
+		return STR("");
+	for (size_t i = 0; i < c->session.roles.n; i++) {
+		for (size_t k = 0; k < v[i].ids.n; k++) {
+			struct weft_str id = norm_clean(v[i].ids.v[k], a);
+
+			if (str_eq(id, sender->name) || str_eq(id, raw) ||
+			    str_eq(id, on))
+				return arena_str(a, norm_trim(v[i].name));
+		}
+	}
+	return STR("");
 }
 
 /* ---- which conversation ---- */
@@ -313,13 +351,12 @@ static const char *dm_scope_word(uint32_t dm_scope)
 
 static void find_conversation(const struct config *c,
 			      const struct route_context *context,
-			      const struct config_rule *rule,
 			      const struct view *v, struct arena *a,
 			      struct route *r)
 {
-	if (rule && rule->dimensions.n) {
+	if (r->rule_dimensions.n) {
 		route_say(r, a, "dimensions: those of the rule");
-		by_dimensions(context, &rule->dimensions, v, a, r);
+		by_dimensions(context, &r->rule_dimensions, v, a, r);
 		return;
 	}
 	if (c->session.dm_scope == DM_SCOPE_UNSET) {
@@ -339,8 +376,8 @@ static void find_conversation(const struct config *c,
 }
 
 /* A key of the caller's own takes the place of the one we found. */
-static int take_own_key(const struct route_request *q, struct arena *a,
-			struct route *r, struct weft_error *err)
+int route_take_key(const struct route_request *q, struct arena *a,
+		   struct route *r, struct weft_error *err)
 {
 	int e;
 
@@ -370,24 +407,46 @@ static int take_own_key(const struct route_request *q, struct arena *a,
 	return WEFT_OK;
 }
 
-int route_resolve(const struct config *c, const struct route_request *q,
-		  struct arena *a, struct route *ret, struct weft_error *err)
+int route_choose(const struct config *c, const struct route_request *q,
+		 struct arena *a, struct route *ret, struct weft_error *err)
 {
 	struct view v = view_of(c, &q->context, a);
-	const struct config_rule *rule;
-	int r;
 
 	*ret = (struct route){ .channel = v.channel, .sender = v.sender.name };
 	if (ret->channel.len == 0)
 		ret->channel = STR("unknown");
-	rule = choose_agent(c, q, &v, a, ret);
+	choose_agent(c, q, &v, a, ret);
 	say_sender(&q->context, &v.sender, c, a, ret);
-	find_conversation(c, &q->context, rule, &v, a, ret);
-	ret->aliases = names_legacy(ret->agent, &q->context, &v.sender, a);
-	name_list_add(&ret->main_aliases, names_main(ret->agent, a), a);
-	ret->main_key = scope_key(names_main(ret->agent, a), a);
-	ret->reset = lifecycle_policy(c, &q->context, a);
-	r = take_own_key(q, a, ret, err);
+	ret->role = role_of(c, &q->context, &v.sender, a);
+	if (ret->role.len)
+		route_say(ret, a, "the role of '%.*s' is '%.*s'",
+			  SHOW(ret->sender), SHOW(ret->role));
+	return a->failed ? arena_error(a, err) : WEFT_OK;
+}
+
+int route_allocate(const struct config *c, const struct route_request *q,
+		   struct arena *a, struct route *r, struct weft_error *err)
+{
+	struct view v = view_of(c, &q->context, a);
+
+	find_conversation(c, &q->context, &v, a, r);
+	r->aliases = names_legacy(r->agent, &q->context, &v.sender, a);
+	r->main_aliases = (struct name_list){ 0 };
+	name_list_add(&r->main_aliases, names_main(r->agent, a), a);
+	r->main_key = scope_key(names_main(r->agent, a), a);
+	r->reset = lifecycle_policy(c, &q->context, a);
+	return a->failed ? arena_error(a, err) : WEFT_OK;
+}
+
+int route_resolve(const struct config *c, const struct route_request *q,
+		  struct arena *a, struct route *ret, struct weft_error *err)
+{
+	int r = route_choose(c, q, a, ret, err);
+
+	if (r == WEFT_OK)
+		r = route_allocate(c, q, a, ret, err);
+	if (r == WEFT_OK)
+		r = route_take_key(q, a, ret, err);
 	if (r == WEFT_OK && a->failed)
 		r = arena_error(a, err);
 	return r;

@@ -36,12 +36,16 @@ struct route {
 	struct name_list other_keys;
 	struct config_reset reset; /* when it begins anew by itself */
 
+	/* Of the rule that decided; none: the configuration's count. */
+	struct dimensions rule_dimensions;
+	struct weft_str role;    /* of who speaks, or empty */
 	struct weft_str sender;  /* who speaks, linked ids put together */
 	struct weft_str channel; /* normalised */
 
-	bool linked;  /* the person has several ids */
-	bool own_key; /* the key is the caller's, whatever the scope is */
-	bool shared;  /* several people's direct messages are in it */
+	bool notes_agent; /* the person asked for this agent: remember it */
+	bool linked;      /* the person has several ids */
+	bool own_key;     /* the key is the caller's, whatever the scope is */
+	bool shared;      /* several people's direct messages are in it */
 };
 
 /*
@@ -51,6 +55,23 @@ struct route {
  */
 int route_resolve(const struct config *c, const struct route_request *q,
 		  struct arena *a, struct route *ret, struct weft_error *err);
+
+/*
+ * The same in steps: who answers; which conversation it is, with all its names;
+ * and the caller's own key in the place of ours, if there is one.
+ */
+int route_choose(const struct config *c, const struct route_request *q,
+		 struct arena *a, struct route *ret, struct weft_error *err);
+int route_allocate(const struct config *c, const struct route_request *q,
+		   struct arena *a, struct route *r, struct weft_error *err);
+int route_take_key(const struct route_request *q, struct arena *a,
+		   struct route *r, struct weft_error *err);
+
+/* Whether nothing but the configuration's default says who answers. */
+bool route_by_default(const struct route *r);
+
+/* The agents of the configuration, normalised, each once. */
+struct name_list route_agents(const struct config *c, struct arena *a);
 
 /*
  * Whether a conversation that was stored with this scope is the one that the

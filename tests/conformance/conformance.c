@@ -41,6 +41,7 @@ static const struct suite *const suites[] = {
 	&public_turn_suite,
 	&public_promote_suite,
 	&public_cleanup_suite,
+	&public_agents_suite,
 	&public_memory_suite,
 	&public_fork_suite,
 	&public_marker_suite,
