@@ -11,14 +11,29 @@
 
 #define CHAIN_DEFAULT 50
 
+/* The session that has the key now.  What people type for a session may also
+ * be a title or part of an id; a key is a key. */
+static int find_keyed(struct call *c, struct weft_id *ret)
+{
+	struct weft_str key = call_str(c, "key");
+	struct name_rec name = { .session = { { 0 } } };
+	int r = c->store->ops->get_names(c->store, &key, 1, &c->arena, &name,
+					 c->err);
+
+	if (r == WEFT_OK && id_is_zero(&name.session))
+		r = fail(c->err, WEFT_NOT_FOUND,
+			 "no session has the key '%.*s'", STR_ARG(key));
+	*ret = name.session;
+	return r;
+}
+
 /* Where the page begins. */
 static int chain_begin(struct call *c, struct weft_id *ret)
 {
 	struct weft_str cursor = call_str(c, "cursor");
 
 	if (!cursor.len)
-		return engine_resolve(c->engine, call_str(c, "key"), ret,
-				      c->err);
+		return find_keyed(c, ret);
 	if (cursor.len != 2 + WEFT_ID_CHARS || !str_starts(cursor, STR("k.")) ||
 	    !id_parse(str_skip(cursor, 2), ret))
 		return fail(c->err, WEFT_INVALID,

@@ -215,6 +215,55 @@ static void metadata_may_be_so_large(void **state)
 	desk_ok(d, set_metadata(d, 100));
 }
 
+static int set_summary(struct desk *d, size_t bytes)
+{
+	return desk_try_call(d,
+			     "{\"method\":\"set_summary\",\"session\":\"%s\","
+			     "\"summary\":\"%s\"}",
+			     d->id, times(d, bytes, "s", ""));
+}
+
+static void a_summary_may_be_so_large(void **state)
+{
+	struct desk *d = *state;
+
+	desk_reopen(d, "summary_bytes=100");
+	desk_fails(d, set_summary(d, 101), WEFT_LIMIT, "summary");
+	assert_int_equal(desk_head(d, d->id), 1);
+	desk_ok(d, set_summary(d, 100));
+}
+
+static void a_window_has_so_many_messages(void **state)
+{
+	struct desk *d = *state;
+	const char *answer;
+
+	desk_reopen(d, "window_messages=2");
+	(void)desk_say(d, d->id, "a");
+	for (int i = 0; i < 2; i++)
+		(void)desk_say(d, d->id, i ? "c" : "b");
+	answer = desk_call(d,
+			   "{\"method\":\"history\",\"session\":\"%s\","
+			   "\"view\":\"window\"}",
+			   d->id);
+	assert_null(strstr(answer, "\"text\":\"a\""));
+	assert_non_null(strstr(answer, "\"text\":\"b\""));
+	/* Page by page it is the same window. */
+	answer = desk_call(d,
+			   "{\"method\":\"history\",\"session\":\"%s\","
+			   "\"view\":\"window\",\"limit\":1}",
+			   d->id);
+	assert_non_null(strstr(answer, "\"text\":\"b\""));
+	assert_non_null(strstr(answer, "\"next\":3"));
+	answer = desk_call(d,
+			   "{\"method\":\"history\",\"session\":\"%s\","
+			   "\"view\":\"window\",\"limit\":1,\"after\":3}",
+			   d->id);
+	assert_non_null(strstr(answer, "\"text\":\"c\""));
+	/* Of other views it says nothing. */
+	assert_string_equal(desk_texts(d, d->id), "a b c");
+}
+
 static void operation_ids_may_be_so_long(void **state)
 {
 	struct desk *d = *state;
@@ -282,6 +331,8 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(slugs_may_be_so_long),
 	PUBLIC_TEST(a_session_may_have_so_many_names),
 	PUBLIC_TEST(metadata_may_be_so_large),
+	PUBLIC_TEST(a_summary_may_be_so_large),
+	PUBLIC_TEST(a_window_has_so_many_messages),
 	PUBLIC_TEST(operation_ids_may_be_so_long),
 	PUBLIC_TEST(a_page_holds_so_much),
 	PUBLIC_TEST(subagents_go_so_deep),

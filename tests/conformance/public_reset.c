@@ -104,6 +104,13 @@ static void a_key_has_a_chain(void **state)
 	(void)snprintf(expected, sizeof(expected),
 		       "\"key\":\"k\",\"chain\":true,\"cursor\":\"k.%s\"", a);
 	assert_string_equal(chain(d, expected), a);
+	/* A title is no key. */
+	(void)desk_call(d, "{\"method\":\"rename\",\"session\":\"k\","
+			   "\"slug\":\"a title\"}");
+	desk_fails(d,
+		   desk_try_call(d, "{\"method\":\"list\",\"key\":"
+				    "\"a title\",\"chain\":true}"),
+		   WEFT_NOT_FOUND, "a title");
 	/* What was deleted is passed over. */
 	(void)desk_call(d, "{\"method\":\"delete\",\"session\":\"%s\"}", b);
 	(void)snprintf(expected, sizeof(expected), "%s %s", c, a);
