@@ -45,6 +45,8 @@ static void encode_cleanup(struct buf *b, const struct maintain_report *r,
 	buf_add_u64(b, r->looked);
 	buf_add_lit(b, ",\"suspended\":");
 	buf_add_u64(b, r->suspended);
+	buf_add_lit(b, ",\"blobs\":");
+	buf_add_u64(b, r->blobs);
 	buf_add_lit(b, ",\"removed\":");
 	encode_items(b, &r->removed);
 	buf_add_lit(b, ",\"purged\":");

@@ -287,11 +287,13 @@ struct maintain_report {
 	struct weft_str why_not; /* if it did not run */
 	uint64_t looked;         /* at so many sessions */
 	uint64_t suspended;
+	uint64_t blobs; /* that nothing refers to were dropped */
 	struct maintain_list removed, purged, spared;
 	int64_t last_run_at, next_run_at;
 };
 
-/* Let idle sessions go, and do what the rules of retention say. */
+/* Let idle sessions go, do what the rules of retention say, and drop blobs that
+ * nothing refers to. */
 int engine_maintain(struct engine *e, const struct maintain_ask *ask,
 		    struct arena *a, struct maintain_report *ret,
 		    struct weft_error *err);

@@ -354,6 +354,18 @@ static void suspend(struct run *t)
 		t->report->suspended = report.changed;
 }
 
+/* What cannot be dropped today can be tomorrow. */
+static void collect(struct run *t)
+{
+	CLEANUP(arena_done) struct arena a;
+	struct store *s = t->e->store;
+	struct store_report report = { .arena = &a };
+
+	arena_init(&a, PAGE_BYTES);
+	if (s->ops->maintain(s, TASK_BLOBS, &report, NULL) == WEFT_OK)
+		t->report->blobs = report.changed;
+}
+
 /* Whether there is anything to do now; the report says why not. */
 static int is_time(struct run *t, bool *ret, struct weft_error *err)
 {
@@ -420,6 +432,7 @@ static int work(struct run *t, struct weft_error *err)
 		suspend(t);
 	r = judge_all(t, err);
 	if (r == WEFT_OK && !t->ask->dry) {
+		collect(t);
 		r = write_book(t, err);
 		t->report->last_run_at = t->now_ms;
 	}

@@ -332,6 +332,28 @@ static void what_is_referred_to_stays(void **state)
 	assert_int_equal(count_blobs(d), 2);
 }
 
+static void cleaning_up_collects_too(void **state)
+{
+	struct desk *d = *state;
+	struct weft_append_options o;
+
+	weft_append_options_init(&o, sizeof(o));
+	o.expect = 77;
+	desk_fails(d,
+		   desk_try(d, d->id, message(d, image(d, 4000, 1)), &o, NULL),
+		   WEFT_STALE, "77");
+	wait_for(d, 2 * DAY_MS);
+	assert_int_equal(number_in(d,
+				   desk_call(d, "{\"method\":\"cleanup\","
+						"\"dry_run\":true}"),
+				   "blobs"),
+			 0);
+	assert_int_equal(
+		number_in(d, desk_call(d, "{\"method\":\"cleanup\"}"), "blobs"),
+		1);
+	assert_int_equal(count_blobs(d), 0);
+}
+
 static void references_are_found_again(void **state)
 {
 	struct desk *d = *state;
@@ -525,6 +547,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(the_same_image_is_kept_once),
 	PUBLIC_TEST(forks_and_markers_add_kilobytes),
 	PUBLIC_TEST(what_is_referred_to_stays),
+	PUBLIC_TEST(cleaning_up_collects_too),
 	PUBLIC_TEST(references_are_found_again),
 	PUBLIC_TEST(an_operation_can_be_repeated),
 	PUBLIC_TEST(a_blob_of_the_callers_is_refused),

@@ -70,7 +70,7 @@ static void third_chapter(struct lab *l, struct weft_id s[4])
 	lab_ok(l, lab_say_one(l, B, &s[0], 100));
 	lab_ok(l, lab_blob(l, A, "an attachment"));
 	lab_start(l, A);
-	draft_refer(l->draft, &l->deeds[l->n_deeds - 2].blob);
+	lab_refer(l, &s[0], &l->deeds[l->n_deeds - 2].blob);
 	lab_say(l, &s[0], 50);
 	lab_ok(l, lab_commit(l));
 	lab_ok(l, lab_close(l, A));

@@ -280,6 +280,20 @@ void lab_event(struct lab *l, const struct weft_id *s, uint32_t type,
 	(void)note(l);
 }
 
+void lab_refer(struct lab *l, const struct weft_id *s,
+	       const struct blob_ref *blob)
+{
+	char hex[2 * SHA256_BYTES + 1];
+
+	hex_format(blob->sha256, SHA256_BYTES, hex);
+	(void)draft_event(l->draft, s, EVENT_MESSAGE,
+			  "\"role\":\"user\",\"parts\":[{\"type\":\"text\","
+			  "\"blob\":{\"sha256\":\"%s\",\"bytes\":%llu,"
+			  "\"enc\":\"text\",\"head\":\"a\"}}],\"blobs\":1",
+			  hex, (unsigned long long)blob->bytes);
+	(void)note(l);
+}
+
 void lab_spend(struct lab *l, const struct weft_id *s, unsigned tokens)
 {
 	(void)draft_event(l->draft, s, EVENT_MESSAGE,

@@ -87,6 +87,9 @@ void lab_say(struct lab *l, const struct weft_id *s, size_t bytes);
 void lab_spend(struct lab *l, const struct weft_id *s, unsigned tokens);
 void lab_event(struct lab *l, const struct weft_id *s, uint32_t type,
 	       const char *body);
+/* A message that refers to a blob. */
+void lab_refer(struct lab *l, const struct weft_id *s,
+	       const struct blob_ref *blob);
 void lab_name(struct lab *l, const struct weft_id *s, const char *name);
 void lab_hide(struct lab *l, const struct weft_id *s, uint64_t target);
 int lab_commit(struct lab *l);

@@ -63,14 +63,110 @@ static void collecting_blobs_spares_one_that_is_put_meanwhile(void **state)
 			lab_ok(l, lab_blob(l, B, "an attachment"));
 		if (met) {
 			lab_start(l, B);
-			draft_refer(l->draft, &l->deeds[l->n_deeds - 2].blob);
-			lab_say(l, &s, 10);
+			lab_refer(l, &s, &l->deeds[l->n_deeds - 2].blob);
 			lab_ok(l, lab_commit(l));
 			must_be_fine(l, check_cuts(l, at));
 		}
 		lab_free(l);
 		assert_true(met || at > 1);
 	}
+}
+
+struct referring {
+	struct lab *l;
+	struct weft_id session;
+	unsigned at; /* before which change or lock of the collection */
+	bool done;
+	int code;
+};
+
+static void refer_to_it(void *ctx, struct simdisk *d, unsigned calls,
+			uint64_t n)
+{
+	struct referring *c = ctx;
+
+	(void)d;
+	(void)n;
+	if (!(calls & (SIM_MUTATING | SIM_LOCK)) || c->done || c->at-- > 0)
+		return;
+	c->done = true;
+	lab_start(c->l, B);
+	lab_refer(c->l, &c->session, &c->l->deeds[1].blob);
+	c->code = lab_commit(c->l);
+}
+
+/* A drops all that is old, or this blob alone however young it is. */
+static int collect(struct lab *l, bool only)
+{
+	struct store_report report = { .arena = &l->f.arena };
+
+	if (only) {
+		report.only = &l->deeds[1].blob;
+		report.n_only = 1;
+	}
+	return l->store[A]->ops->maintain(l->store[A], TASK_BLOBS, &report,
+					  &l->f.err);
+}
+
+/*
+ * B writes a line that refers to a blob which A is about to remove.  Whoever
+ * comes first, there is never a line without its blob.
+ */
+static void refer_meanwhile(bool only)
+{
+	unsigned taken = 0, refused = 0;
+	bool met = true;
+
+	for (unsigned at = 0; met; at++) {
+		struct lab *l = lab_new();
+		struct referring c = { .l = l, .at = at };
+		struct weft_str bytes;
+		struct weft_id s = begin_in(l, A);
+		int there;
+
+		c.session = s;
+		lab_ok(l, lab_open(l, B));
+		if (!only)
+			simdisk_set_time(l->disk, TEST_BEGIN_MS - 3 * DAY_MS);
+		lab_ok(l, lab_blob(l, A, "an attachment"));
+		simdisk_set_time(l->disk, TEST_BEGIN_MS);
+		assert_true(l->deeds[1].is_blob);
+		/* It may go: nobody has referred to it. */
+		l->deeds[1].answer = ANSWER_REFUSED;
+		simdisk_on_call(l->disk, refer_to_it, &c);
+		lab_ok(l, collect(l, only));
+		simdisk_on_call(l->disk, NULL, NULL);
+		met = c.done;
+		there = l->store[B]->ops->get_blob(l->store[B],
+						   &l->deeds[1].blob,
+						   &l->f.arena, &bytes, NULL);
+		if (met && c.code == WEFT_OK) {
+			assert_int_equal(there, WEFT_OK);
+			l->deeds[1].answer = ANSWER_DONE;
+			taken++;
+		} else if (met) {
+			assert_true(c.code == WEFT_NOT_FOUND ||
+				    c.code == WEFT_BUSY);
+			refused++;
+		}
+		if (met && at % 3 == 0)
+			must_be_fine(l, check_cuts(l, at));
+		lab_free(l);
+	}
+	/* Both came to pass. */
+	assert_true(taken > 0 && refused > 0);
+}
+
+static void collecting_spares_what_a_write_refers_to_meanwhile(void **state)
+{
+	(void)state;
+	refer_meanwhile(false);
+}
+
+static void dropping_spares_what_a_write_refers_to_meanwhile(void **state)
+{
+	(void)state;
+	refer_meanwhile(true);
 }
 
 /* ---- several ---- */
@@ -197,6 +293,8 @@ static void indexing_again_gives_what_was_there(void **state)
 
 static const struct CMUnitTest tests[] = {
 	LAB_TEST(collecting_blobs_spares_one_that_is_put_meanwhile),
+	LAB_TEST(collecting_spares_what_a_write_refers_to_meanwhile),
+	LAB_TEST(dropping_spares_what_a_write_refers_to_meanwhile),
 	LAB_TEST(four_processes_on_one_session_number_without_a_gap),
 	LAB_TEST(a_child_of_fork_is_told_to_open_its_own),
 	LAB_TEST(indexing_again_gives_what_was_there),

@@ -114,6 +114,14 @@ static int search_all(struct blob_search *b, uint64_t *ret_end)
 		       r;
 }
 
+/* For a first look at what is there: all of it may be in use. */
+static int count_old(void *ctx, const struct blob_ref *ref)
+{
+	(void)ref;
+	++*(uint64_t *)ctx;
+	return 1;
+}
+
 /*
  * What is written between the search and the lock has touched the blobs that it
  * refers to, and nothing is written while the log is held.
@@ -123,17 +131,23 @@ static int collect_blobs(struct jsonl *js, struct store_report *report,
 {
 	struct blob_search b = { .js = js, .err = err };
 	char dir[PATH_BYTES];
-	uint64_t end;
+	int64_t before = clock_now_ms(js->clock) - STORE_BLOB_REST_MS;
+	uint64_t end, old = 0;
 	int r = path_join(dir, js->dir, "blobs", err);
 
+	/* Nothing is old: no need to read every session. */
 	if (r == WEFT_OK)
-		r = search_all(&b, &end);
+		r = blob_collect(js->fs, dir, before, count_old, &old, report,
+				 err);
+	if (r < 0 || old == 0)
+		return r;
+	report->blobs = 0; /* what was found is found again */
+	report->n_problems = 0;
+	r = search_all(&b, &end);
 	if (r == WEFT_OK)
 		r = enter(js, err);
 	if (r == WEFT_OK) {
-		r = blob_collect(js->fs, dir,
-				 clock_now_ms(js->clock) - STORE_BLOB_REST_MS,
-				 is_used, &b, report, err);
+		r = blob_collect(js->fs, dir, before, is_used, &b, report, err);
 		leave(js);
 	}
 	forget_used(&b);
