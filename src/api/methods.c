@@ -948,7 +948,8 @@ const struct method methods[] = {
 		   "was there long enough. Never touches a session that is "
 		   "pinned, leased, running or forked. One runs at a time.",
 	  .answer = "`{\"ran\",\"why_not\",\"dry_run\",\"looked\","
-		    "\"suspended\",\"blobs\",\"removed\":L,\"purged\":L,\"spared\":L,"
+		    "\"suspended\",\"blobs\",\"removed\":L,\"purged\":L,"
+		    "\"spared\":L,"
 		    "\"last_run_at\",\"next_run_at\"}`; L is `{\"count\","
 		    "\"bytes\",\"sessions\":[{\"id\",\"key\",\"slug\","
 		    "\"why\",\"bytes\",\"last_use_at\"}]}` with the first "
