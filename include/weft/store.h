@@ -10,8 +10,9 @@
  *   names     derived: name -> session, with a version
  *   hidden    derived: which events a session has redacted
  *   blobs     bytes, by their SHA-256
+ *   words     derived, and behind: which events have which tokens, for search
  *
- * and changes them only through write(): the store takes its lock, hands the
+ * and changes them, but for the words, only through write(): the store takes its lock, hands the
  * planner a fresh view, gets ops back and makes them durable, all or none.
  * What is derived can be rebuilt from the events at any time with derive()
  * (model/derive.h); a store that keeps only events may do just that.
@@ -339,6 +340,75 @@ struct session_page {
 	uint32_t more; /* there is more in the direction of reading */
 };
 
+/* ---- words, for search ---- */
+
+/*
+ * An index of tokens follows the events, apart from the commit: somebody asks
+ * what is behind, makes tokens of it (model/search.h) and puts them.  It is
+ * there from the first time that it was asked to be made, may be lost at any
+ * time, and begins anew then; a store may have none and read the events
+ * instead, and is never behind.  A store matches tokens and knows nothing of
+ * their meaning: what it finds may be hidden, deleted or gone by now.
+ */
+
+/* The tokens of one event: spaces between them, no other ASCII than lower case
+ * letters and digits. */
+struct word_doc {
+	uint64_t seq;
+	int64_t at_ms; /* search_time() of the event */
+	struct weft_str words;
+};
+
+/* All that events from + 1 to `to` of a session have. */
+struct word_batch {
+	struct weft_id session;
+	uint64_t from, to;
+	const struct word_doc *docs; /* by rising seq */
+	size_t n;
+};
+
+struct word_behind {
+	struct weft_id session;
+	uint64_t from, to; /* the words of from + 1 to `to` are missing; what
+			      a fork inherits are its parent's */
+};
+
+struct behind_page {
+	struct word_behind *v; /* some of the sessions that are behind */
+	size_t n;
+	uint64_t events; /* that are missing, of all; 0: none */
+	uint64_t epoch;  /* one more whenever words were dropped */
+	uint32_t none;   /* there is no index, and none was to be made */
+};
+
+struct word_term {
+	struct weft_str word;
+	uint32_t prefix; /* or anything that begins like this */
+};
+
+struct word_hit {
+	int64_t at_ms;
+	struct weft_id session;
+	uint64_t seq;
+};
+
+/* What has all terms: newest first, that is by at_ms, session and seq, each
+ * falling. */
+struct word_query {
+	const struct word_term *terms;
+	size_t n_terms;
+	const struct weft_id *sessions; /* only in these; none: in all */
+	size_t n_sessions;
+	const struct word_hit *after; /* only what comes after it, or NULL */
+	uint32_t limit;
+};
+
+struct word_page {
+	struct word_hit *v;
+	size_t n;
+	uint32_t more;
+};
+
 /* ---- looking after a store ---- */
 
 enum store_task {
@@ -456,6 +526,7 @@ struct store {
 	const struct store_ops *ops;
 	struct store_limits limits; /* with every default filled in */
 	uint32_t lone;              /* nobody but this opener can write it */
+	uint32_t by_hand;           /* nothing happens in the background */
 };
 
 struct store_ops {
@@ -517,6 +588,31 @@ struct store_ops {
 	int (*get_blob)(struct store *s, const struct blob_ref *ref,
 			struct arena *a, struct weft_str *ret,
 			struct weft_error *err);
+
+	/* What the index of words lacks, at most `max` sessions of it; an
+	 * index is made if there is none and `make` says so. */
+	int (*get_behind)(struct store *s, uint32_t make, size_t max,
+			  struct arena *a, struct behind_page *ret,
+			  struct weft_error *err);
+	/*
+	 * Take words into the index, all of this or none.  A batch whose
+	 * session is no longer behind from `from` on is left out: somebody
+	 * else has been there.  So is all if the epoch is another than when
+	 * get_behind was asked: the words may be of what is gone by now.
+	 */
+	int (*put_words)(struct store *s, uint64_t epoch,
+			 const struct word_batch *v, size_t n,
+			 struct weft_error *err);
+	int (*find_words)(struct store *s, const struct word_query *q,
+			  struct arena *a, struct word_page *ret,
+			  struct weft_error *err);
+	/*
+	 * For whoever erases or purges: when this returns, no word of this
+	 * session is left in the index or in its files, and the session is
+	 * behind from its beginning.  That may be true of other sessions, too.
+	 */
+	int (*drop_words)(struct store *s, const struct weft_id *session,
+			  struct weft_error *err);
 
 	/*
 	 * Wait until something was written since *stamp (0 at first) or for

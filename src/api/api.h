@@ -192,6 +192,9 @@ int list_chain(struct call *c);
 /* list.c */
 int method_list(struct call *c);
 
+/* search.c */
+int method_search(struct call *c);
+
 /* usage.c */
 int method_usage(struct call *c);
 int method_usage_add(struct call *c);

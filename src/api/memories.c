@@ -6,6 +6,7 @@
  * first put into them, and found by their keys.
  */
 #include "model/memory.h"
+#include "model/search.h"
 
 #include "api/api.h"
 #include "base/error.h"
@@ -275,35 +276,26 @@ int method_memory_add(struct call *c)
 
 /* What is looked for, and how much of it there may be. */
 struct search {
-	struct weft_str folded; /* words; empty: everything */
+	struct search_query query; /* no terms: everything */
 	bool deleted;
 	size_t limit;
 	bool first; /* nothing was answered yet */
 	bool more;
 };
 
-/* Whether every word of the search is in it. */
 static int is_match(struct call *c, const struct search *s,
 		    const struct memory *m, bool *ret)
 {
-	struct weft_str title, content, rest = s->folded;
-	int r;
+	struct weft_str texts[] = { m->title, m->content };
+	const struct search_doc doc = {
+		.kind = SEARCH_MEMORY,
+		.texts = texts,
+		.n = ARRAY_LEN(texts),
+	};
+	struct search_match match;
+	int r = search_match(&s->query, &doc, &c->arena, &match, c->err);
 
-	*ret = true;
-	if (!rest.len)
-		return WEFT_OK;
-	r = text_fold(m->title, &c->arena, &title, c->err);
-	if (r == WEFT_OK)
-		r = text_fold(m->content, &c->arena, &content, c->err);
-	while (r == WEFT_OK && *ret && rest.len) {
-		const char *space = memchr(rest.ptr, ' ', rest.len);
-		size_t n = space ? (size_t)(space - rest.ptr) : rest.len;
-
-		if (n)
-			*ret = memmem(title.ptr, title.len, rest.ptr, n) ||
-			       memmem(content.ptr, content.len, rest.ptr, n);
-		rest = str_skip(rest, space ? n + 1 : n);
-	}
+	*ret = match.found;
 	return r;
 }
 
@@ -373,9 +365,9 @@ static int search_begin(struct call *c, struct search *s,
 		r = call_session(c, &rec);
 	*ret_project = call_has(c, "project_dir") ? call_str(c, "project_dir") :
 						    rec.project_dir;
-	if (r == WEFT_OK && call_has(c, "query"))
-		r = text_fold(call_str(c, "query"), &c->arena, &s->folded,
-			      c->err);
+	if (r == WEFT_OK && call_str(c, "query").len)
+		r = search_parse(call_str(c, "query"), &c->arena, &s->query,
+				 c->err);
 	return r;
 }
 

@@ -187,8 +187,7 @@ static const struct field fields_memories[] = {
 	FIELD_MEMORY_SESSION,
 	FIELD_MEMORY_PROJECT,
 	{ .name = "query",
-	  .about = "only those with all these words in title or content; case "
-		   "and accents do not count",
+	  .about = "only those that a search for this would find; empty: all",
 	  .type = TYPE_LINE },
 	{ .name = "deleted",
 	  .about = "also those that were forgotten",
@@ -207,6 +206,38 @@ static const struct field fields_memory_forget[] = {
 	FIELD_SCOPE,
 	FIELD_MEMORY_SESSION,
 	FIELD_MEMORY_PROJECT,
+};
+
+static const struct field fields_search[] = {
+	{ .name = "query",
+	  .about =
+		  "words, all of which must be there; \"a phrase\"; begin* for "
+		  "what begins a word; -word for what must not be there",
+	  .type = TYPE_TEXT,
+	  .required = 1 },
+	{ .name = "session",
+	  .about = "only in this session and in what it inherits",
+	  .type = TYPE_LINE },
+	{ .name = "kind",
+	  .about = "only messages, titles of sessions, or memories",
+	  .type = TYPE_CHOICE,
+	  .values = "message|title|memory" },
+	{ .name = "project_dir",
+	  .about = "only in sessions about this directory",
+	  .type = TYPE_LINE },
+	{ .name = "user",
+	  .about = "only in sessions of this user",
+	  .type = TYPE_LINE },
+	{ .name = "limit",
+	  .about = "at most so many; default 50, at most page",
+	  .type = TYPE_INTEGER },
+	{ .name = "cursor",
+	  .about = "go on behind this page, as next says",
+	  .type = TYPE_LINE },
+	{ .name = "wait",
+	  .about = "first index all that is not indexed yet, however long "
+		   "that takes",
+	  .type = TYPE_BOOLEAN },
 };
 
 static const struct field fields_todos_set[] = {
@@ -884,6 +915,17 @@ const struct method methods[] = {
 	  .right = RIGHT_READ,
 	  FIELDS(fields_memories),
 	  .run = method_memories },
+	{ .name = "search",
+	  .about = "Find messages, titles and memories by their words, newest "
+		   "first.",
+	  .answer = "`{\"hits\":[{\"session\",\"seq\",\"id\",\"kind\","
+		    "\"role\",\"scope\",\"slug\",\"project_dir\","
+		    "\"created_at\",\"snippet\"}],\"next\",\"behind\"}`; next "
+		    "is a cursor, or null; behind is how many events are not "
+		    "indexed yet and were not searched",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_search),
+	  .run = method_search },
 	{ .name = "memory_forget",
 	  .about = "Forget a memory; it stays in the log. Scope, session and "
 		   "project_dir, if given, must be its own.",

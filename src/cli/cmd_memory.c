@@ -196,9 +196,9 @@ const struct command cmd_memory = {
 	.about = "Memories are short texts that outlive the window: of a "
 		 "session, of a project (a directory), or global. list and "
 		 "search print id, scope and text, the global ones first; "
-		 "search finds what has all the words in it, and case and "
-		 "accents do not count. What is forgotten is no longer "
-		 "listed; it stays in the log.",
+		 "search takes what `weft search` takes: words, phrases, "
+		 "begin*, -word. What is forgotten is no longer listed; it "
+		 "stays in the log.",
 	.example = "weft memory add --session work 'prefers short answers'\n"
 		   "weft memory add --scope project 'tests: make check'\n"
 		   "weft memory list --session work\n"

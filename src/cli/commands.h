@@ -40,6 +40,7 @@ extern const struct command cmd_repair;
 extern const struct command cmd_reset;
 extern const struct command cmd_restore;
 extern const struct command cmd_route;
+extern const struct command cmd_search;
 extern const struct command cmd_set;
 extern const struct command cmd_show;
 extern const struct command cmd_stats;

@@ -18,6 +18,7 @@ const struct command *const commands[] = {
 	&cmd_show,
 	&cmd_message,
 	&cmd_list,
+	&cmd_search,
 	&cmd_tail,
 	&cmd_rename,
 	&cmd_set,

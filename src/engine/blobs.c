@@ -29,9 +29,14 @@ static int get(void *ctx, const struct blob_ref *ref, struct arena *a,
 	return s->ops->get_blob(s, ref, a, ret, err);
 }
 
+struct blob_place engine_blobs(struct engine *e)
+{
+	return (struct blob_place){ put, get, e->store };
+}
+
 int request_pack(struct engine *e, struct request *q, struct weft_error *err)
 {
-	const struct blob_place place = { put, get, e->store };
+	const struct blob_place place = engine_blobs(e);
 
 	for (size_t i = 0; i < q->n_messages; i++) {
 		struct message *m = &q->messages[i];
@@ -57,7 +62,7 @@ static size_t size_of(const struct store_event *e)
 int read_whole(struct engine *e, const struct event_range *range, bool redacted,
 	       struct arena *a, struct seen_page *ret, struct weft_error *err)
 {
-	const struct blob_place place = { put, get, e->store };
+	const struct blob_place place = engine_blobs(e);
 	size_t max = (size_t)u64_max(2 * engine_limits(e)->message_bytes,
 				     UNPACKED_MIN);
 	size_t room = range->max_bytes ? range->max_bytes : READ_PAGE_BYTES;

@@ -285,6 +285,17 @@ static int maintain(struct dropping *d, uint32_t task,
 	return s->ops->maintain(s, task, report, d->err);
 }
 
+/* The index for search must not know the words either. */
+static int drop_words(struct dropping *d)
+{
+	struct store *s = d->engine->store;
+	int r = WEFT_OK;
+
+	for (size_t i = 0; i < d->n_ids && r == WEFT_OK; i++)
+		r = s->ops->drop_words(s, &d->ids[i], d->err);
+	return r;
+}
+
 int dropping_end(struct dropping *d)
 {
 	struct store_report index = { .sessions = 0 };
@@ -295,6 +306,8 @@ int dropping_end(struct dropping *d)
 		return r;
 	if (d->names_shared)
 		r = maintain(d, TASK_REINDEX, &index);
+	if (r == WEFT_OK)
+		r = drop_words(d);
 	return r == WEFT_OK ? maintain(d, TASK_FORGET, &forget) : r;
 }
 

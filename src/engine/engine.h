@@ -26,6 +26,7 @@
 #include "model/memory.h"
 #include "model/message.h"
 #include "model/render.h"
+#include "model/search.h"
 #include "route/route.h"
 #include "weft/store.h"
 #include "weft/weft.h"
@@ -417,6 +418,50 @@ int engine_purge_user(struct engine *e, struct weft_str user, bool dry,
 /* Finish what an earlier purge has begun, and no more. */
 int engine_finish_purges(struct engine *e, struct arena *a,
 			 struct drop_report *ret, struct weft_error *err);
+
+/* ---- search (search.c, indexer.c) ---- */
+
+struct search_ask {
+	struct search_query query;
+	struct weft_id session; /* and what it inherits; zero: all sessions */
+	uint64_t kinds;         /* bit set by enum search_kind, 0: all */
+	struct weft_str user, project_dir; /* of the session, or empty */
+	const struct word_hit *after;      /* where to go on, or NULL */
+	size_t limit;
+	bool wait; /* until nothing is behind, however long that takes */
+};
+
+struct search_hit {
+	struct word_hit place;
+	struct weft_id id;
+	uint32_t kind;           /* enum search_kind */
+	struct weft_str role;    /* of a message */
+	struct session_rec *rec; /* of the session that it belongs to */
+	struct weft_str snippet;
+};
+
+struct search_page {
+	struct search_hit *v; /* newest first */
+	size_t n;
+	bool more;
+	struct word_hit last; /* where to go on, if there is more */
+	uint64_t behind;      /* events that were not searched */
+};
+
+/*
+ * Find messages, titles and memories: those that are there to be seen, not
+ * hidden, forgotten or of deleted sessions.  Words that the index lacks are
+ * added to it first, or read, up to a bound.  A page may have less than its
+ * limit and still more behind it.
+ */
+int engine_search(struct engine *e, const struct search_ask *ask,
+		  struct arena *a, struct search_page *ret,
+		  struct weft_error *err);
+
+/* Bring the index on by about `max` events; *ret_behind is what it lacks then.
+ * It is made if it is not there and `make` says so. */
+int engine_index(struct engine *e, bool make, uint64_t max,
+		 uint64_t *ret_behind, struct weft_error *err);
 
 /* Wait for an event of `id` after `seq`; BUSY at the time-out. */
 int engine_wait(struct engine *e, const struct weft_id *id, uint64_t seq,

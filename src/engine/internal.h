@@ -126,6 +126,9 @@ void committer_run(struct engine *e, struct request *q);
 
 /* ---- blobs.c ---- */
 
+/* Where blobs are kept. */
+struct blob_place engine_blobs(struct engine *e);
+
 /* Put what is large in the messages of a request into blobs. */
 int request_pack(struct engine *e, struct request *q, struct weft_error *err);
 

@@ -189,6 +189,48 @@ static int fault_get_blob(struct store *s, const struct blob_ref *ref,
 						  err);
 }
 
+static int fault_get_behind(struct store *s, uint32_t make, size_t max,
+			    struct arena *a, struct behind_page *ret,
+			    struct weft_error *err)
+{
+	int r = strike(s, FAULT_WORDS, err);
+
+	return r < 0 ? r :
+		       inner_of(s)->ops->get_behind(inner_of(s), make, max, a,
+						    ret, err);
+}
+
+static int fault_put_words(struct store *s, uint64_t epoch,
+			   const struct word_batch *v, size_t n,
+			   struct weft_error *err)
+{
+	int r = strike(s, FAULT_WORDS, err);
+
+	return r < 0 ? r :
+		       inner_of(s)->ops->put_words(inner_of(s), epoch, v, n,
+						   err);
+}
+
+static int fault_find_words(struct store *s, const struct word_query *q,
+			    struct arena *a, struct word_page *ret,
+			    struct weft_error *err)
+{
+	int r = strike(s, FAULT_WORDS, err);
+
+	return r < 0 ? r :
+		       inner_of(s)->ops->find_words(inner_of(s), q, a, ret,
+						    err);
+}
+
+static int fault_drop_words(struct store *s, const struct weft_id *session,
+			    struct weft_error *err)
+{
+	int r = strike(s, FAULT_WORDS, err);
+
+	return r < 0 ? r :
+		       inner_of(s)->ops->drop_words(inner_of(s), session, err);
+}
+
 static int fault_wait(struct store *s, uint64_t *stamp, int64_t timeout_ms,
 		      struct weft_error *err)
 {
@@ -243,6 +285,10 @@ static const struct store_ops fault_ops = {
 	.where = fault_where,
 	.put_blob = fault_put_blob,
 	.get_blob = fault_get_blob,
+	.get_behind = fault_get_behind,
+	.put_words = fault_put_words,
+	.find_words = fault_find_words,
+	.drop_words = fault_drop_words,
 	.wait = fault_wait,
 	.wake = fault_wake,
 	.maintain = fault_maintain,
@@ -262,6 +308,7 @@ int store_fault(struct store *inner, struct store **ret, struct weft_error *err)
 	f->store.ops = &fault_ops;
 	f->store.limits = inner->limits;
 	f->store.lone = inner->lone;
+	f->store.by_hand = inner->by_hand;
 	f->inner = inner;
 	*ret = &f->store;
 	return WEFT_OK;

@@ -138,3 +138,34 @@ int match_name_order(const struct name_rec *a, const struct name_rec *b)
 		return a->kind < b->kind ? -1 : 1;
 	return str_cmp(a->name, b->name);
 }
+
+int match_hit_order(const struct word_hit *a, const struct word_hit *b)
+{
+	int r;
+
+	if (a->at_ms != b->at_ms)
+		return a->at_ms > b->at_ms ? -1 : 1;
+	r = id_cmp(&b->session, &a->session);
+	if (r || a->seq == b->seq)
+		return r;
+	return a->seq > b->seq ? -1 : 1;
+}
+
+int match_hit_compare(const void *a, const void *b)
+{
+	return match_hit_order(a, b);
+}
+
+size_t match_hit_limit(const struct word_query *q, const struct store_limits *l)
+{
+	return (size_t)(q->limit && q->limit < l->page ? q->limit : l->page);
+}
+
+bool match_hit_session(const struct word_query *q, const struct weft_id *id)
+{
+	for (size_t i = 0; i < q->n_sessions; i++) {
+		if (id_eq(&q->sessions[i], id))
+			return true;
+	}
+	return q->n_sessions == 0;
+}

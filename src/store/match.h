@@ -53,6 +53,18 @@ size_t match_limit(const struct list_query *q, const struct store_limits *l);
  */
 bool match_name_wins(const struct name_rec *next, const struct name_rec *old);
 
+/* < 0 if `a` stands before `b` among what search finds: newest first. */
+int match_hit_order(const struct word_hit *a, const struct word_hit *b);
+/* The same for qsort(). */
+int match_hit_compare(const void *a, const void *b);
+
+/* How many hits a page of `q` holds, as match_limit. */
+size_t match_hit_limit(const struct word_query *q,
+		       const struct store_limits *l);
+
+/* Whether the query is about this session. */
+bool match_hit_session(const struct word_query *q, const struct weft_id *id);
+
 /* Order of the names of one session: the key first, then by bytes. */
 int match_name_order(const struct name_rec *a, const struct name_rec *b);
 

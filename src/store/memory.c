@@ -79,6 +79,7 @@ static int memory_open(const struct store_open *o, struct store **ret,
 	m->store.ops = &store_memory;
 	m->store.limits = o->limits;
 	m->store.lone = 1;
+	m->store.by_hand = 1; /* there is nothing to follow */
 	r = store_limits_fill(&m->store.limits, err);
 	if (r == WEFT_OK && init_locks(m) < 0)
 		r = fail_no_memory(err);
@@ -788,6 +789,10 @@ const struct store_ops store_memory = {
 	.where = memory_where,
 	.put_blob = memory_put_blob,
 	.get_blob = memory_get_blob,
+	.get_behind = memory_get_behind,
+	.put_words = memory_put_words,
+	.find_words = memory_find_words,
+	.drop_words = memory_drop_words,
 	.wait = memory_wait,
 	.wake = memory_wake,
 	.maintain = memory_maintain,

@@ -107,6 +107,20 @@ struct rebuild;
 int memory_derive(struct memory *m, struct rebuild *fresh,
 		  struct store_report *report, struct weft_error *err);
 
+/* ---- memory_words.c: search without an index ---- */
+
+int memory_get_behind(struct store *s, uint32_t make, size_t max,
+		      struct arena *a, struct behind_page *ret,
+		      struct weft_error *err);
+int memory_put_words(struct store *s, uint64_t epoch,
+		     const struct word_batch *v, size_t n,
+		     struct weft_error *err);
+int memory_find_words(struct store *s, const struct word_query *q,
+		      struct arena *a, struct word_page *ret,
+		      struct weft_error *err);
+int memory_drop_words(struct store *s, const struct weft_id *session,
+		      struct weft_error *err);
+
 int memory_maintain(struct store *s, uint32_t task, struct store_report *report,
 		    struct weft_error *err);
 

@@ -44,7 +44,8 @@ enum fault_slot {
 	FAULT_WRITE_LATE = 2, /* after the write was done: UNKNOWN */
 	FAULT_READ = 4,       /* every read slot */
 	FAULT_BLOB = 8,
-	FAULT_MAINTAIN = 16
+	FAULT_MAINTAIN = 16,
+	FAULT_WORDS = 32 /* the slots of the index for search */
 };
 int store_fault(struct store *inner, struct store **ret,
 		struct weft_error *err);

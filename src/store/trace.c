@@ -196,6 +196,46 @@ static int trace_get_blob(struct store *s, const struct blob_ref *ref,
 	return tell(s, from, r, "get_blob bytes=%" PRIu64, ref->bytes);
 }
 
+static int trace_get_behind(struct store *s, uint32_t make, size_t max,
+			    struct arena *a, struct behind_page *ret,
+			    struct weft_error *err)
+{
+	int64_t from = clock_mono_us();
+	int r = inner_of(s)->ops->get_behind(inner_of(s), make, max, a, ret,
+					     err);
+
+	return tell(s, from, r, "get_behind max=%zu", max);
+}
+
+static int trace_put_words(struct store *s, uint64_t epoch,
+			   const struct word_batch *v, size_t n,
+			   struct weft_error *err)
+{
+	int64_t from = clock_mono_us();
+	int r = inner_of(s)->ops->put_words(inner_of(s), epoch, v, n, err);
+
+	return tell(s, from, r, "put_words sessions=%zu", n);
+}
+
+static int trace_find_words(struct store *s, const struct word_query *q,
+			    struct arena *a, struct word_page *ret,
+			    struct weft_error *err)
+{
+	int64_t from = clock_mono_us();
+	int r = inner_of(s)->ops->find_words(inner_of(s), q, a, ret, err);
+
+	return tell(s, from, r, "find_words terms=%zu", q->n_terms);
+}
+
+static int trace_drop_words(struct store *s, const struct weft_id *session,
+			    struct weft_error *err)
+{
+	int64_t from = clock_mono_us();
+	int r = inner_of(s)->ops->drop_words(inner_of(s), session, err);
+
+	return tell(s, from, r, "drop_words session=%s", id_text(session).text);
+}
+
 static int trace_wait(struct store *s, uint64_t *stamp, int64_t timeout_ms,
 		      struct weft_error *err)
 {
@@ -246,6 +286,10 @@ static const struct store_ops trace_ops = {
 	.where = trace_where,
 	.put_blob = trace_put_blob,
 	.get_blob = trace_get_blob,
+	.get_behind = trace_get_behind,
+	.put_words = trace_put_words,
+	.find_words = trace_find_words,
+	.drop_words = trace_drop_words,
 	.wait = trace_wait,
 	.wake = trace_wake,
 	.maintain = trace_maintain,
@@ -263,6 +307,7 @@ int store_trace(struct store *inner,
 	t->store.ops = &trace_ops;
 	t->store.limits = inner->limits;
 	t->store.lone = inner->lone;
+	t->store.by_hand = inner->by_hand;
 	t->inner = inner;
 	t->tell = teller;
 	t->ctx = ctx;

@@ -29,7 +29,7 @@ BEGIN {
 	public["include"] = "types store weft"
 
 	# Where the headers of a foreign library may appear.
-	only["sqlite3.h"] = "^src/(store/(jsonl/(catalog[a-z_]*|vfs)|sqlite/[a-z_]*)|cli/bench_sqlite)[.]c$"
+	only["sqlite3.h"] = "^src/(store/(jsonl/(catalog[a-z_]*|search_db|vfs)|sqlite/[a-z_]*)|cli/bench_sqlite)[.]c$"
 	only["sqlite3ext.h"] = only["sqlite3.h"]
 	only["libpq-fe.h"] = "^src/(store/pg/[a-z_]*|cli/bench_postgres)[.]c$"
 	only["yyjson.h"] = "^src/base/json[.][ch]$"

@@ -52,6 +52,7 @@ static const struct suite *const suites[] = {
 	&compat_hygge_session_suite,
 	&compat_hygge_message_suite,
 	&compat_hygge_note_suite,
+	&public_search_suite,
 };
 
 /* One clear sentence now instead of hundreds of tests that cannot begin. */

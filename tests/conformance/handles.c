@@ -280,6 +280,8 @@ static int call_everything(void *ctx)
 	struct weft_id *ids;
 	struct blob_ref ref = { 0 };
 	struct store_health health;
+	struct behind_page behind;
+	struct word_page words;
 	uint64_t stamp = 0, *seq_list;
 	size_t n;
 
@@ -303,6 +305,12 @@ static int call_everything(void *ctx)
 		says_fork(ops->where(s, id, a, &text, err), err),
 		says_fork(ops->put_blob(s, name, &ref, err), err),
 		says_fork(ops->get_blob(s, &ref, a, &text, err), err),
+		says_fork(ops->get_behind(s, 1, 1, a, &behind, err), err),
+		says_fork(ops->put_words(s, 0, NULL, 0, err), err),
+		says_fork(ops->find_words(s, &(struct word_query){ 0 }, a,
+					  &words, err),
+			  err),
+		says_fork(ops->drop_words(s, id, err), err),
 		says_fork(ops->wait(s, &stamp, -1, err), err),
 		says_fork(ops->maintain(s, TASK_VERIFY, &report, err), err),
 		says_fork(ops->maintain(s, TASK_CHECKPOINT, &report, err), err),

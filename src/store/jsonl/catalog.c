@@ -190,20 +190,6 @@ static void conn_close(struct conn *k)
 	k->db = NULL;
 }
 
-/* The path as a URI, in which no character of it means anything. */
-static void add_uri(struct buf *b, const char *path, bool immutable)
-{
-	buf_add_str(b, str_of(path[0] == '/' ? "file://" : "file:"));
-	for (const char *p = path; *p; p++) {
-		if (*p == '%' || *p == '?' || *p == '#')
-			buf_printf(b, "%%%02x", (unsigned)*p);
-		else
-			buf_add_c(b, *p);
-	}
-	if (immutable)
-		buf_add_lit(b, "?immutable=1");
-}
-
 /*
  * Reads keep more pages: of a million sessions the inner pages of all trees
  * that a look-up goes through, about two megabytes.  A small catalogue never
@@ -253,7 +239,7 @@ static int conn_open(struct catalog *c, struct conn *k, int flags,
 
 	buf_init(&uri, SQL_BYTES_MAX);
 	if (c->vfs)
-		add_uri(&uri, c->path, c->immutable);
+		sqlite_add_uri(&uri, c->path, c->immutable);
 	else
 		buf_add_lit(&uri, ":memory:");
 	(void)buf_cstr(&uri);

@@ -134,6 +134,20 @@ int catalog_list(struct catalog *c, const struct list_query *q,
 int catalog_ids(struct catalog *c, const struct weft_id *after,
 		struct weft_id *out, size_t max, struct weft_error *err);
 
+/* A row that has changed: which, where in the order of changes, and what its
+ * session has. */
+struct catalog_change {
+	uint64_t lsn, row;
+	struct weft_id id;
+	uint64_t head_seq, fork_seq;
+};
+
+/* Rows in the order of their last change, from behind `after` on; as
+ * catalog_ids. */
+int catalog_changes(struct catalog *c, const struct catalog_change *after,
+		    struct catalog_change *out, size_t max,
+		    struct weft_error *err);
+
 /* How many sessions there are that are neither books nor purged. */
 int catalog_count(struct catalog *c, uint64_t *ret, struct weft_error *err);
 

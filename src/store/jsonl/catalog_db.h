@@ -1,6 +1,7 @@
 /*
  * catalog_db.h - what the catalogue's own files share: its connections, their
- * statements, and how SQLite's errors become ours.  Nobody else includes it.
+ * statements, and how SQLite's errors become ours; for search_db.c the
+ * checksums of pages.
  */
 #ifndef STORE_JSONL_CATALOG_DB_H
 #define STORE_JSONL_CATALOG_DB_H
@@ -45,6 +46,7 @@ enum catalog_sql {
 	SQL_FIND_TAG,
 	SQL_HIDDEN,
 	SQL_IDS,
+	SQL_CHANGES,
 	SQL_COUNT,
 	SQL_CHECK,
 	SQL_STATEMENTS

@@ -350,6 +350,39 @@ int catalog_ids(struct catalog *c, const struct weft_id *after,
 	}
 }
 
+int catalog_changes(struct catalog *c, const struct catalog_change *after,
+		    struct catalog_change *out, size_t max,
+		    struct weft_error *err)
+{
+	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
+	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
+	int n = 0;
+	int r = conn_stmt(k, SQL_CHANGES, &stmt, err);
+
+	if (r < 0)
+		return r;
+	bind_capped(stmt, 1, after->lsn);
+	bind_capped(stmt, 2, after->row);
+	bind_capped(stmt, 3, u64_min(max, INT_MAX));
+	for (;;) {
+		struct session_rec rec;
+
+		r = step_row(k, stmt, err);
+		if (r <= 0)
+			return r < 0 ? r : n;
+		r = decode_record(stmt, &rec, err);
+		if (r < 0)
+			return r;
+		out[n++] = (struct catalog_change){
+			.lsn = column_u64(stmt, 1),
+			.row = column_u64(stmt, 2),
+			.id = rec.id,
+			.head_seq = rec.head_seq,
+			.fork_seq = rec.fork_seq,
+		};
+	}
+}
+
 int catalog_count(struct catalog *c, uint64_t *ret, struct weft_error *err)
 {
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);

@@ -41,7 +41,8 @@ const struct record_field catalog_columns[] = {
 const size_t catalog_n_columns = ARRAY_LEN(catalog_columns);
 
 static const char rest_of_schema[] = SQL_SESSION_INDEXES(
-	"last_interaction_at,id") "CREATE TABLE names(name TEXT PRIMARY KEY "
+	"last_interaction_at,id") "CREATE INDEX sessions_lsn ON sessions(lsn);"
+				  "CREATE TABLE names(name TEXT PRIMARY KEY "
 				  "NOT NULL,session BLOB NOT "
 				  "NULL,"
 				  "ver INTEGER NOT NULL,kind INTEGER NOT "
@@ -123,6 +124,9 @@ static const char *const fixed_sql[SQL_STATEMENTS] = {
 	[SQL_HIDDEN] = "SELECT target,hidden,by FROM hidden WHERE session=?1"
 		       " AND target BETWEEN ?2 AND ?3 ORDER BY target",
 	[SQL_IDS] = "SELECT id FROM sessions WHERE id>?1 ORDER BY id LIMIT ?2",
+	[SQL_CHANGES] = "SELECT rec,lsn,row FROM sessions"
+			" INDEXED BY sessions_lsn WHERE lsn>=?1"
+			" AND (lsn>?1 OR row>?2) ORDER BY lsn,row LIMIT ?3",
 	[SQL_COUNT] = "SELECT count(*) FROM sessions"
 		      " INDEXED BY all_interaction"
 		      " WHERE purged_at=0 AND kind<>3",

@@ -52,6 +52,7 @@ static void init_locks(struct jsonl *js)
 	(void)pthread_cond_init(&js->thread_cond, &attr);
 	(void)pthread_condattr_destroy(&attr);
 	(void)pthread_mutex_init(&js->watch_mutex, NULL);
+	search_db_init(&js->search);
 }
 
 /* Takes one that is half built. */
@@ -61,6 +62,7 @@ static void js_free(struct jsonl *js)
 	table_done(&js->sessions);
 	table_done(&js->names);
 	table_done(&js->names_of);
+	search_db_done(&js->search);
 	catalog_close(js->catalog);
 	file_close(js->sync_file);
 	watch_close(js->watch);
@@ -109,6 +111,7 @@ static struct jsonl *js_new(const struct store_open *o)
 	js->unchecked = (o->flags & STORE_UNCHECKED) != 0;
 	js->single = js->unchecked || (o->flags & STORE_SINGLE) != 0;
 	js->store.lone = js->single && !js->read_only;
+	js->store.by_hand = js->by_hand;
 	js->boot = read_boot(js->fs);
 	js->files_max = half_of_descriptors();
 	buf_init(&js->frame, FRAME_BYTES_MAX);
@@ -514,6 +517,10 @@ const struct store_ops store_jsonl = {
 	.where = jsonl_where,
 	.put_blob = jsonl_put_blob,
 	.get_blob = jsonl_get_blob,
+	.get_behind = jsonl_get_behind,
+	.put_words = jsonl_put_words,
+	.find_words = jsonl_find_words,
+	.drop_words = jsonl_drop_words,
 	.wait = jsonl_wait,
 	.wake = jsonl_store_wake,
 	.maintain = jsonl_maintain,

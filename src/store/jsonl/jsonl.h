@@ -17,6 +17,7 @@
  *   gate         between enter() and leave(); first come, first served
  *   writer       W: whoever changes records, names, the log's map
  *   catalog_lock the pointer to the catalogue (shared by its users)
+ *   search.lock  search.db; nothing else is taken with it
  *   mutex        M: the tables; held for moments, never over I/O.  It may be
  *                taken again by who has it, so that several changes can be
  *                made to show at once
@@ -38,6 +39,7 @@
 #include "base/table.h"
 #include "model/record.h"
 #include "store/jsonl/catalog.h"
+#include "store/jsonl/search_db.h"
 #include "store/jsonl/spread.h"
 #include "store/jsonl/wal.h"
 #include "store/store.h"
@@ -145,6 +147,8 @@ struct jsonl {
 	pthread_mutex_t thread_mutex;
 	pthread_cond_t thread_cond;
 	bool stop, asked, active, asleep; /* thread_mutex */
+
+	struct search_db search; /* has a lock of its own */
 
 	pthread_mutex_t watch_mutex;
 	struct watch *watch; /* watch_mutex, or NULL */
@@ -426,6 +430,24 @@ int ops_find(struct jsonl *js, struct live *l, struct weft_str op,
 /* Remember one; forgets old ones.  Nothing to do for a set not read yet. */
 void ops_note(struct jsonl *js, struct live *l, const struct store_event *e);
 void ops_free(struct op_set *s);
+
+/* ---- search.c: the index of words ---- */
+
+/* Empty it, if there is one. */
+int search_clear(struct jsonl *js, struct weft_error *err);
+/* The catalogue was made anew: look through all of it again. */
+void search_rescan(struct jsonl *js);
+
+int jsonl_get_behind(struct store *s, uint32_t make, size_t max,
+		     struct arena *a, struct behind_page *ret,
+		     struct weft_error *err);
+int jsonl_put_words(struct store *s, uint64_t epoch, const struct word_batch *v,
+		    size_t n, struct weft_error *err);
+int jsonl_find_words(struct store *s, const struct word_query *q,
+		     struct arena *a, struct word_page *ret,
+		     struct weft_error *err);
+int jsonl_drop_words(struct store *s, const struct weft_id *session,
+		     struct weft_error *err);
 
 /* ---- the slots ---- */
 

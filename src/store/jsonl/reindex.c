@@ -406,6 +406,7 @@ int reindex(struct jsonl *js, struct store_report *report,
 	if (r < 0)
 		return r;
 	b.lsn = position | 1;
+	search_rescan(js);
 	(void)pthread_rwlock_rdlock(&js->catalog_lock);
 	r = rebuild_catalog(&b);
 	(void)pthread_rwlock_unlock(&js->catalog_lock);

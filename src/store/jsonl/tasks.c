@@ -238,6 +238,9 @@ static int do_alone(struct jsonl *js, uint32_t task,
 	else
 		r = collect_blobs(js, report, err);
 	checkpoint_unlock(js);
+	/* The words follow again, when somebody searches. */
+	if (r == WEFT_OK && task != TASK_BLOBS)
+		r = search_clear(js, err);
 	return r;
 }
 

@@ -266,5 +266,8 @@ const struct sql_driver pg_driver = {
 	.forget = forget,
 	.check = conn_check,
 	.backup = no_backup,
+	.put_words = pg_put_words,
+	.find_words = pg_find_words,
+	.drop_words = pg_drop_words,
 	.committed = pg_committed,
 };

@@ -284,7 +284,11 @@ static int pg_health(struct store *store, struct store_health *ret)
 		.get_hidden = sql_store_get_hidden, .list = sql_store_list, \
 		.find_tag = sql_store_find_tag, .where = sql_store_where,   \
 		.put_blob = sql_store_put_blob,                             \
-		.get_blob = sql_store_get_blob, .wait = pg_wait,            \
+		.get_blob = sql_store_get_blob,                             \
+		.get_behind = sql_store_get_behind,                         \
+		.put_words = sql_store_put_words,                           \
+		.find_words = sql_store_find_words,                         \
+		.drop_words = sql_store_drop_words, .wait = pg_wait,        \
 		.wake = pg_wake, .maintain = sql_store_maintain,            \
 		.health = pg_health,                                        \
 	}

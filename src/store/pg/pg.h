@@ -12,7 +12,12 @@ struct pg_result;
 enum pg_statement {
 	PG_LOCK = Q_DRIVER, /* names, which may not be there */
 	PG_SETTLE,          /* make sure that a commit never happens */
-	PG_OTHERS           /* a number that changes when others commit */
+	PG_OTHERS,          /* a number that changes when others commit */
+	PG_PUT_WORDS,
+	PG_FIND_WORDS,
+	PG_FIND_WORDS_IN, /* some sessions */
+	PG_DROP_WORDS,
+	PG_CLEAR_WORDS
 };
 
 #define PG_STATEMENTS 64
@@ -98,6 +103,16 @@ int pg_exec(struct pg_conn *k, const char *sql, char tag[32],
 /* The first column of the first row as text; empty if there is none. */
 int pg_ask(struct pg_conn *k, const char *sql, char *ret, size_t size,
 	   struct weft_error *err);
+
+/* ---- words for search (words.c) ---- */
+
+int pg_put_words(struct sql_conn *c, const struct word_batch *b,
+		 struct weft_error *err);
+int pg_find_words(struct sql_conn *c, const struct word_query *q, size_t limit,
+		  struct arena *a, struct word_page *ret,
+		  struct weft_error *err);
+int pg_drop_words(struct sql_conn *c, const struct weft_id *session,
+		  bool *ret_all, struct weft_error *err);
 
 /* ---- the rest ---- */
 

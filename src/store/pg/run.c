@@ -15,6 +15,12 @@ enum {
 	OID_INT8_ARRAY = 1016
 };
 
+#define FIND_WORDS(where)                                        \
+	"SELECT at_ms,session,seq FROM words WHERE words#@CAST(" \
+	"convert_from(?1,'UTF8') AS tsquery)"                    \
+	" AND (at_ms,session,seq)<(?2,?3,?4)" where              \
+	" ORDER BY at_ms DESC,session DESC,seq DESC LIMIT ?5"
+
 static const struct {
 	const char *types, *sql;
 	bool rows;
@@ -36,6 +42,25 @@ static const struct {
 				   "+count(*)*1000003 FROM commits"
 				   " WHERE node<>?1",
 				   false },
+	[PG_PUT_WORDS - Q_DRIVER] = { "biib",
+				      "INSERT INTO words"
+				      "(session,seq,at_ms,words)"
+				      " SELECT @1,@2,@3,array_to_tsvector("
+				      "string_to_array(convert_from(@4,'UTF8'),"
+				      "' '))#F ON CONFLICT DO NOTHING",
+				      true },
+	[PG_FIND_WORDS - Q_DRIVER] = { "bibii", FIND_WORDS(""), false },
+	[PG_FIND_WORDS_IN -
+		Q_DRIVER] = { "bibiib",
+			      FIND_WORDS(" AND session IN (SELECT"
+					 " substr(?6,16*i::int+1,16)"
+					 " FROM generate_series(0,"
+					 "length(?6)/16-1) AS i)"),
+			      false },
+	[PG_DROP_WORDS - Q_DRIVER] = { "b",
+				       "DELETE FROM words WHERE session=?1",
+				       false },
+	[PG_CLEAR_WORDS - Q_DRIVER] = { "", "DELETE FROM words", false },
 };
 
 /* ---- errors ---- */

@@ -21,6 +21,7 @@ static const char own_tables[] =
 static const char *const own_migrations[SQL_SCHEMA_VERSION] = {
 	[0] = "",
 	[1] = "ALTER TABLE commits ADD COLUMN void bigint NOT NULL DEFAULT 0;",
+	[2] = "",
 };
 
 /* -1: there are none. */

@@ -6,8 +6,13 @@
 #include "store/sql/columns.h"
 #include "store/sql/list.h"
 #include "store/sql/text.h"
+#include "store/sqlite/words.h"
 
 /* ---- tables ---- */
+
+/* Whether the words of a session are behind.  In PostgreSQL a column says so,
+ * which changes more seldom than what it is made of. */
+#define IS_BEHIND "[[head_seq>indexed_seq|unindexed]]"
 
 /*
  * Events keep what is needed to hand them out without reading their line.
@@ -42,7 +47,16 @@ static const char derived_tables[] =
 	"CREATE INDEX names_session ON names(session,kind,name);"
 	"CREATE TABLE hidden(session %B NOT NULL,target %I NOT NULL,"
 	"hidden %I NOT NULL,by_seq %I NOT NULL,PRIMARY KEY(session,target))"
-	"[[ WITHOUT ROWID, STRICT| PARTITION BY HASH(session)]];";
+	"[[ WITHOUT ROWID, STRICT| PARTITION BY HASH(session)]];"
+	"CREATE INDEX sessions_behind ON sessions(id) WHERE " IS_BEHIND ";"
+	"CREATE TABLE search_epoch(one %I PRIMARY KEY CHECK(one=1),"
+	"epoch %I NOT NULL)[[ STRICT|]];"
+	"INSERT INTO search_epoch VALUES(1,1);"
+	"[[" WORDS_TABLES "|"
+	"CREATE TABLE words(session bytea NOT NULL,seq bigint NOT NULL,"
+	"at_ms bigint NOT NULL,words tsvector NOT NULL,"
+	"PRIMARY KEY(session,seq));"
+	"CREATE INDEX words_words ON words USING gin(words);]]";
 
 static void add_partitions(struct buf *b, const char *table, unsigned n)
 {
@@ -62,9 +76,12 @@ static void add_derived(struct buf *b, enum sql_dialect dialect,
 	sql_add_column_types(b, dialect);
 	/* Room in each page, so that a row that grows can stay in it. */
 	sql_expand(b,
-		   ",tag %I NOT NULL,fold %B NOT NULL"
+		   ",tag %I NOT NULL,fold %B NOT NULL,"
+		   "indexed_seq %I NOT NULL DEFAULT 0"
 		   "[[|,recent bigint GENERATED ALWAYS AS"
-		   " (last_interaction_at>>" SQL_RECENT_BITS ") STORED]])"
+		   " (last_interaction_at>>" SQL_RECENT_BITS ") STORED,"
+		   "unindexed boolean GENERATED ALWAYS AS"
+		   " (head_seq>indexed_seq) STORED]])"
 		   "[[ STRICT| WITH (fillfactor=70)]];" SQL_SESSION_INDEXES(
 			   "[[last_interaction_at,id|recent]]"),
 		   "", dialect);
@@ -80,6 +97,7 @@ static void add_derived(struct buf *b, enum sql_dialect dialect,
 static const char *const migrations[SQL_SCHEMA_VERSION] = {
 	[0] = kept_tables,
 	[1] = "",
+	[2] = "",
 };
 
 void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,
@@ -91,8 +109,14 @@ void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,
 	if (from == 0 && dialect == SQL_POSTGRES)
 		add_partitions(b, "events", partitions);
 	if (from > 0)
-		buf_add_lit(b, "DROP TABLE sessions;DROP TABLE names;"
-			       "DROP TABLE hidden;");
+		sql_expand(
+			b,
+			"DROP TABLE sessions;DROP TABLE names;"
+			"DROP TABLE hidden;DROP TABLE IF EXISTS search_epoch;"
+			"[[DROP TABLE IF EXISTS search_words;"
+			"DROP TABLE IF EXISTS search_docs;|"
+			"DROP TABLE IF EXISTS words;]]",
+			"", dialect);
 	add_derived(b, dialect, partitions);
 }
 
@@ -218,6 +242,28 @@ static const struct {
 	[Q_CLEAR_SESSIONS] = { "", "DELETE FROM sessions" },
 	[Q_CLEAR_NAMES] = { "", "DELETE FROM names" },
 	[Q_CLEAR_HIDDEN] = { "", "DELETE FROM hidden" },
+	[Q_HAS_WORDS] = { "", "SELECT [[1 FROM search_docs|"
+			      "1::bigint FROM words]] LIMIT 1" },
+	/* A fork begins behind what it inherits. */
+	[Q_BEHIND] = { "i", "SELECT id,[[max|greatest]](indexed_seq,fork_seq),"
+			    "head_seq FROM sessions"
+			    "[[ INDEXED BY sessions_behind|]]"
+			    " WHERE " IS_BEHIND " LIMIT ?1" },
+	[Q_BEHIND_EVENTS] = { "", "SELECT CAST(coalesce(sum(head_seq-"
+				  "[[max|greatest]](indexed_seq,fork_seq)),0)"
+				  " AS [[INTEGER|bigint]]) FROM sessions"
+				  "[[ INDEXED BY sessions_behind|]]"
+				  " WHERE " IS_BEHIND },
+	[Q_MARK] = { "bii", "UPDATE sessions SET indexed_seq=?3"
+			    " WHERE id=?1 AND"
+			    " [[max|greatest]](indexed_seq,fork_seq)=?2" },
+	[Q_UNMARK] = { "b", "UPDATE sessions SET indexed_seq=0 WHERE id=?1" },
+	[Q_UNMARK_ALL] = { "", "UPDATE sessions SET indexed_seq=0"
+			       " WHERE indexed_seq>0" },
+	[Q_EPOCH] = { "", "SELECT epoch FROM search_epoch" },
+	[Q_HOLD_EPOCH] = { "", "SELECT epoch FROM search_epoch"
+			       "[[| FOR SHARE]]" },
+	[Q_NEXT_EPOCH] = { "", "UPDATE search_epoch SET epoch=epoch+1" },
 };
 
 static bool runs_for_rows(uint32_t key)

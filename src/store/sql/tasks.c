@@ -410,6 +410,9 @@ static int rebuild_all(struct walk *w)
 		r = compare(w, &differences);
 	if (r == WEFT_OK && differences > 0)
 		r = put_all(w);
+	/* The words follow again, when somebody searches. */
+	if (r == WEFT_OK)
+		r = sql_drop_words(w->c, NULL, w->err);
 	if (r == WEFT_OK)
 		w->report->changed = differences + w->refs_changed + lone;
 	arena_done(&w->scratch);

@@ -84,7 +84,9 @@ void sql_expand(struct buf *b, const char *pattern, const char *types,
 			continue;
 		}
 		if (*p == '#' || *p == '%') {
-			if (*p == '#')
+			if (p[1] == '@')
+				buf_add_lit(b, "@@");
+			else if (*p == '#')
 				add_rows(b, p[1], types, dialect);
 			else
 				add_type(b, p[1], dialect);

@@ -7,6 +7,7 @@
  *   @N        column N of the row that a statement runs for
  *   #V        what to insert: VALUES(...), or SELECT * FROM the rows
  *   #F, #J    where @N comes from: " FROM rows" or ",rows"; nothing in SQLite
+ *   #@        the operator @@ of PostgreSQL
  *   [[a|b]]   a in SQLite, b in PostgreSQL
  *   %I %B %T  the types of whole numbers, of bytes and of text
  */
@@ -66,6 +67,15 @@ enum sql_statement {
 	Q_DROP_SESSION,
 	Q_DROP_HIDDEN,
 	Q_DROP_NAME,
+	Q_HAS_WORDS, /* whether there are any */
+	Q_BEHIND,
+	Q_BEHIND_EVENTS,
+	Q_MARK, /* how far the words of a session are there */
+	Q_UNMARK,
+	Q_UNMARK_ALL,
+	Q_EPOCH,      /* of the words */
+	Q_HOLD_EPOCH, /* the same, and let nobody change it */
+	Q_NEXT_EPOCH,
 	Q_DRIVER,        /* from here on: what a driver has for itself */
 	Q_LIST = 1 << 16 /* and above: a list, by its shape */
 };
@@ -74,7 +84,7 @@ enum sql_statement {
 #define SQL_TEXT_MAX       KIB(64)
 
 /* Of a version's tables; what an open store must have. */
-#define SQL_SCHEMA_VERSION 2
+#define SQL_SCHEMA_VERSION 3
 
 struct sql_text {
 	struct buf sql; /* as the database wants it */

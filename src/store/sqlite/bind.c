@@ -79,3 +79,16 @@ int sqlite_code(int rc)
 		return WEFT_CORRUPT;
 	}
 }
+
+void sqlite_add_uri(struct buf *b, const char *path, bool immutable)
+{
+	buf_add_str(b, str_of(path[0] == '/' ? "file://" : "file:"));
+	for (const char *p = path; *p; p++) {
+		if (*p == '%' || *p == '?' || *p == '#')
+			buf_printf(b, "%%%02x", (unsigned)*p);
+		else
+			buf_add_c(b, *p);
+	}
+	if (immutable)
+		buf_add_lit(b, "?immutable=1");
+}

@@ -2,6 +2,7 @@
 #ifndef STORE_SQLITE_BIND_H
 #define STORE_SQLITE_BIND_H
 
+#include "base/buf.h"
 #include "store/sql/value.h"
 
 struct sqlite3_stmt;
@@ -12,6 +13,9 @@ int sqlite_bind(struct sqlite3_stmt *stmt, int i, const struct sql_value *v);
 /* Column i, from 0; its bytes are valid until the next step.  False if there
  * was no memory. */
 bool sqlite_column(struct sqlite3_stmt *stmt, int i, struct sql_value *ret);
+
+/* The path as a URI, in which no character of it means anything. */
+void sqlite_add_uri(struct buf *b, const char *path, bool immutable);
 
 /* What SQLite returned as one of ours; never WEFT_OK. */
 int sqlite_code(int rc);

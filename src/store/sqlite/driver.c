@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "store/sqlite/bind.h"
 #include "store/sqlite/sqlite.h"
+#include "store/sqlite/words.h"
 
 /* Waiting for another process: short at first, never long. */
 #define BUSY_STEP_US 100
@@ -102,20 +103,6 @@ static int wait_busy(void *ctx, int count)
 	return 1;
 }
 
-/* The path as a URI, in which no character of it means anything. */
-static void add_uri(struct buf *b, const struct sqlite_store *s)
-{
-	buf_add_str(b, s->path[0] == '/' ? STR("file://") : STR("file:"));
-	for (const char *p = s->path; *p; p++) {
-		if (*p == '%' || *p == '?' || *p == '#')
-			buf_printf(b, "%%%02x", (unsigned)*p);
-		else
-			buf_add_c(b, *p);
-	}
-	if (s->immutable)
-		buf_add_lit(b, "?immutable=1");
-}
-
 static int conn_configure(struct sqlite_conn *k, struct weft_error *err)
 {
 	static const char settings[] = "PRAGMA synchronous=FULL;"
@@ -163,7 +150,7 @@ static int conn_open(struct sql_store *s, enum sql_use use,
 	if (!k)
 		return fail_no_memory(err);
 	k->base.store = s;
-	add_uri(&uri, sqlite_of(s));
+	sqlite_add_uri(&uri, sqlite_of(s)->path, sqlite_of(s)->immutable);
 	(void)buf_cstr(&uri);
 	r = buf_error(&uri, err);
 	if (r == WEFT_OK) {
@@ -408,6 +395,38 @@ static int forget(struct sql_store *s, struct weft_error *err)
 	return r;
 }
 
+/* ---- words ---- */
+
+static int conn_put_words(struct sql_conn *c, const struct word_batch *b,
+			  struct weft_error *err)
+{
+	struct sqlite_conn *k = conn_of(c);
+	int rc = words_put(k->db, &b->session, b->docs, b->n);
+
+	return rc == SQLITE_OK ? WEFT_OK : conn_fail(k, rc, err);
+}
+
+static int conn_find_words(struct sql_conn *c, const struct word_query *q,
+			   size_t limit, struct arena *a, struct word_page *ret,
+			   struct weft_error *err)
+{
+	struct sqlite_conn *k = conn_of(c);
+	int rc = words_find(k->db, q, limit, a, ret);
+
+	return rc == SQLITE_OK ? WEFT_OK : conn_fail(k, rc, err);
+}
+
+static int conn_drop_words(struct sql_conn *c, const struct weft_id *session,
+			   bool *ret_all, struct weft_error *err)
+{
+	struct sqlite_conn *k = conn_of(c);
+	int rc = words_clear(k->db);
+
+	(void)session;
+	*ret_all = true;
+	return rc == SQLITE_OK ? WEFT_OK : conn_fail(k, rc, err);
+}
+
 const struct sql_driver sqlite_driver = {
 	.dialect = SQL_SQLITE,
 	.conn_open = conn_open,
@@ -420,5 +439,8 @@ const struct sql_driver sqlite_driver = {
 	.forget = forget,
 	.check = conn_check,
 	.backup = sqlite_make_backup,
+	.put_words = conn_put_words,
+	.find_words = conn_find_words,
+	.drop_words = conn_drop_words,
 	.committed = sqlite_ring,
 };

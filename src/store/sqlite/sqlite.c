@@ -247,6 +247,15 @@ static int checkpoint(struct sqlite_store *s, struct weft_error *err)
 	return sqlite_fail(s, k->db, rc, err);
 }
 
+/* The log has what was in the index, too. */
+static int sqlite_drop_words(struct store *store, const struct weft_id *session,
+			     struct weft_error *err)
+{
+	int r = sql_store_drop_words(store, session, err);
+
+	return r == WEFT_OK ? checkpoint(store_of(store), err) : r;
+}
+
 static int sqlite_maintain(struct store *store, uint32_t task,
 			   struct store_report *report, struct weft_error *err)
 {
@@ -290,6 +299,10 @@ const struct store_ops store_sqlite = {
 	.where = sql_store_where,
 	.put_blob = sql_store_put_blob,
 	.get_blob = sql_store_get_blob,
+	.get_behind = sql_store_get_behind,
+	.put_words = sql_store_put_words,
+	.find_words = sql_store_find_words,
+	.drop_words = sqlite_drop_words,
 	.wait = sqlite_wait,
 	.wake = sqlite_wake,
 	.maintain = sqlite_maintain,

@@ -10,7 +10,7 @@ struct sqlite3_stmt;
 struct watch;
 
 /* Statements are kept; of those used longest ago the place is reused. */
-#define SQLITE_STATEMENTS 56
+#define SQLITE_STATEMENTS 80
 
 struct sqlite_slot {
 	struct sqlite3_stmt *stmt;

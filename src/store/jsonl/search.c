@@ -1,0 +1,412 @@
+/*
+ * search.c - the index of words of a JSONL store.
+ *
+ * DESIGN
+ *
+ * search.db has a mark for each session: up to which event its words are there.
+ * What is behind is found without looking at all sessions: those of the overlay
+ * are in memory, and of the others the catalogue knows the order in which they
+ * were last changed.  search.db says up to where in that order nothing is
+ * behind; that moves on with the words that are put.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "store/jsonl/jsonl.h"
+#include "store/match.h"
+#include "store/sqlite/words.h"
+
+#define CHANGES_AT_ONCE 1024
+/* After so many rows of the catalogue it is known well enough how much is
+ * behind. */
+#define ROWS_MAX 200000
+
+static int use(struct jsonl *js, bool make,
+	       int (*act)(void *ctx, struct sqlite3 *db,
+			  struct weft_error *err),
+	       void *ctx, bool *ret_none, struct weft_error *err)
+{
+	char path[PATH_BYTES];
+	struct search_use how = {
+		.fs = js->fs,
+		.path = path,
+		.store = &js->id,
+		.read_only = js->read_only,
+		.make = make,
+	};
+	int r = path_join(path, js->dir, "search.db", err);
+
+	if (r < 0)
+		return r;
+	return search_db_use(&js->search, &how, act, ctx, ret_none, err);
+}
+
+/* ---- what is behind ---- */
+
+/* Sessions whose newest events only the overlay knows; by their ids. */
+struct overlay {
+	struct word_behind *v;
+	size_t n, room;
+	bool failed;
+};
+
+static void note_dirty(void *ctx, struct table_node *node)
+{
+	const struct live *l = TABLE_ENTRY(node, struct live, node);
+	struct overlay *o = ctx;
+
+	if (!l->is_dirty || o->failed)
+		return;
+	if (o->n == o->room) {
+		size_t room = o->room ? 2 * o->room : 64;
+		struct word_behind *v = mem_resize(o->v, room * sizeof(*v));
+
+		if (!v) {
+			o->failed = true;
+			return;
+		}
+		o->v = v;
+		o->room = room;
+	}
+	o->v[o->n++] = (struct word_behind){ l->id, l->own.rec.fork_seq,
+					     l->own.rec.head_seq };
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct word_behind *x = a, *y = b;
+
+	return id_cmp(&x->session, &y->session);
+}
+
+/* Before the catalogue is looked at: what leaves the one is in the other. */
+static int read_overlay(struct jsonl *js, struct overlay *o,
+			struct weft_error *err)
+{
+	(void)pthread_mutex_lock(&js->mutex);
+	table_each(&js->sessions, note_dirty, o);
+	(void)pthread_mutex_unlock(&js->mutex);
+	if (o->failed)
+		return fail_no_memory(err);
+	if (o->n)
+		qsort(o->v, o->n, sizeof(*o->v), compare_ids);
+	return WEFT_OK;
+}
+
+static void overlay_done(struct overlay *o)
+{
+	mem_free(o->v);
+}
+
+static bool overlay_has(const struct overlay *o, const struct weft_id *id)
+{
+	const struct word_behind key = { .session = *id };
+
+	return o->n && bsearch(&key, o->v, o->n, sizeof(*o->v), compare_ids);
+}
+
+/* A look at what is behind. */
+struct look {
+	struct jsonl *js;
+	struct overlay overlay;
+	size_t max;
+	struct behind_page page;
+	struct search_place place; /* nothing is behind up to here */
+	struct catalog_change *changes;
+	struct word_behind *marks;
+};
+
+/* Count a session, and name it if there is room. */
+static void note_behind(struct look *l, const struct word_behind *b)
+{
+	l->page.events += b->to - b->from;
+	if (l->page.n < l->max)
+		l->page.v[l->page.n++] = *b;
+}
+
+/* Some rows of the catalogue; *blocked: one before them is behind. */
+static int look_at_rows(struct look *l, struct sqlite3 *db, size_t n,
+			bool *blocked, struct weft_error *err)
+{
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		l->marks[i] = (struct word_behind){
+			.session = l->changes[i].id,
+			.from = l->changes[i].fork_seq,
+			.to = l->changes[i].head_seq,
+		};
+	r = search_db_get_marks(db, l->marks, n, err);
+	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
+		const struct catalog_change *c = &l->changes[i];
+
+		if (l->marks[i].from < l->marks[i].to) {
+			*blocked = true;
+			if (!overlay_has(&l->overlay, &c->id))
+				note_behind(l, &l->marks[i]);
+		}
+		if (!*blocked)
+			l->place = (struct search_place){ c->lsn, c->row,
+							  l->place.epoch };
+	}
+	return r;
+}
+
+static int look_at_catalog(struct look *l, struct sqlite3 *db,
+			   struct weft_error *err)
+{
+	struct catalog_change last = { .lsn = l->place.lsn,
+				       .row = l->place.row };
+	bool blocked = false;
+	size_t rows = 0;
+	int n;
+
+	do {
+		int r;
+
+		(void)pthread_rwlock_rdlock(&l->js->catalog_lock);
+		n = catalog_changes(l->js->catalog, &last, l->changes,
+				    CHANGES_AT_ONCE, err);
+		(void)pthread_rwlock_unlock(&l->js->catalog_lock);
+		if (n <= 0)
+			return n;
+		last = l->changes[n - 1];
+		rows += (size_t)n;
+		r = look_at_rows(l, db, (size_t)n, &blocked, err);
+		if (r < 0)
+			return r;
+	} while (n == CHANGES_AT_ONCE && rows < ROWS_MAX);
+	return WEFT_OK;
+}
+
+static int look_at_all(void *ctx, struct sqlite3 *db, struct weft_error *err)
+{
+	struct look *l = ctx;
+	struct overlay *o = &l->overlay;
+	int r;
+
+	for (size_t i = 0; i < o->n; i++) {
+		struct word_behind b = o->v[i];
+
+		r = search_db_get_marks(db, &b, 1, err);
+		if (r < 0)
+			return r;
+		if (b.from < b.to)
+			note_behind(l, &b);
+	}
+	r = search_db_get_place(db, &l->place, err);
+	if (r == WEFT_OK)
+		r = look_at_catalog(l, db, err);
+	return r;
+}
+
+/* Without an index everything is behind, as far as anybody counts. */
+static int look_without(struct look *l, struct weft_error *err)
+{
+	struct catalog_change last = { .lsn = 0 };
+	size_t rows = 0;
+	int n;
+
+	for (size_t i = 0; i < l->overlay.n; i++)
+		note_behind(l, &l->overlay.v[i]);
+	do {
+		(void)pthread_rwlock_rdlock(&l->js->catalog_lock);
+		n = catalog_changes(l->js->catalog, &last, l->changes,
+				    CHANGES_AT_ONCE, err);
+		(void)pthread_rwlock_unlock(&l->js->catalog_lock);
+		for (int i = 0; i < n; i++) {
+			const struct catalog_change *c = &l->changes[i];
+			struct word_behind b = { c->id, c->fork_seq,
+						 c->head_seq };
+
+			if (!overlay_has(&l->overlay, &c->id))
+				note_behind(l, &b);
+		}
+		if (n > 0)
+			last = l->changes[n - 1];
+		rows += n > 0 ? (size_t)n : 0;
+	} while (n == CHANGES_AT_ONCE && rows < ROWS_MAX);
+	return n < 0 ? n : WEFT_OK;
+}
+
+int jsonl_get_behind(struct store *s, uint32_t make, size_t max,
+		     struct arena *a, struct behind_page *ret,
+		     struct weft_error *err)
+{
+	struct look l = { .js = jsonl_of(s), .max = max };
+	bool none = false;
+	int r = js_check(l.js, err);
+
+	if (r == WEFT_OK)
+		r = refresh(l.js, err);
+	if (r < 0)
+		return r;
+	l.page.v = ARENA_ARRAY(a, struct word_behind, max);
+	l.changes = ARENA_ARRAY(a, struct catalog_change, CHANGES_AT_ONCE);
+	l.marks = ARENA_ARRAY(a, struct word_behind, CHANGES_AT_ONCE);
+	if (!l.page.v || !l.changes || !l.marks)
+		return arena_error(a, err);
+	r = read_overlay(l.js, &l.overlay, err);
+	if (r == WEFT_OK)
+		r = use(l.js, make != 0, look_at_all, &l, &none, err);
+	/* It was damaged and is gone: a new one has nothing in it. */
+	if (r == WEFT_CORRUPT && make) {
+		l.page.n = 0;
+		l.page.events = 0;
+		r = use(l.js, true, look_at_all, &l, &none, err);
+	}
+	if (r == WEFT_OK && none && make)
+		r = look_without(&l, err);
+	overlay_done(&l.overlay);
+	if (r < 0)
+		return r;
+	l.page.none = none;
+	l.page.epoch = l.place.epoch;
+	if (!none) {
+		(void)pthread_mutex_lock(&l.js->search.lock);
+		l.js->search.place = l.place;
+		(void)pthread_mutex_unlock(&l.js->search.lock);
+	}
+	*ret = l.page;
+	return WEFT_OK;
+}
+
+/* ---- putting and finding ---- */
+
+struct putting {
+	struct jsonl *js;
+	uint64_t epoch;
+	const struct word_batch *v;
+	size_t n;
+};
+
+static int put_all(void *ctx, struct sqlite3 *db, struct weft_error *err)
+{
+	const struct putting *p = ctx;
+	const struct search_place *seen = &p->js->search.place;
+	struct search_place now;
+	int r = search_db_exec(db, "BEGIN IMMEDIATE", err);
+
+	if (r < 0)
+		return r;
+	r = search_db_get_place(db, &now, err);
+	for (size_t i = 0; i < p->n && r == WEFT_OK; i++) {
+		if (now.epoch == p->epoch)
+			r = search_db_put(db, &p->v[i], err);
+	}
+	if (r == WEFT_OK && now.epoch == seen->epoch)
+		r = search_db_set_place(db, seen, err);
+	if (r == WEFT_OK)
+		r = search_db_exec(db, "COMMIT", err);
+	if (r < 0)
+		(void)search_db_exec(db, "ROLLBACK", NULL);
+	return r;
+}
+
+static int check_writable(struct jsonl *js, struct weft_error *err)
+{
+	int r = js_check(js, err);
+
+	if (r == WEFT_OK && js->read_only)
+		r = fail(err, WEFT_READ_ONLY, "%s is open for reading only",
+			 js->dir);
+	return r;
+}
+
+int jsonl_put_words(struct store *s, uint64_t epoch, const struct word_batch *v,
+		    size_t n, struct weft_error *err)
+{
+	struct putting p = { jsonl_of(s), epoch, v, n };
+	bool none;
+	int r = check_writable(p.js, err);
+
+	if (r == WEFT_OK)
+		r = use(p.js, true, put_all, &p, &none, err);
+	return r;
+}
+
+struct finding {
+	const struct word_query *query;
+	size_t limit;
+	struct arena *arena;
+	struct word_page *page;
+};
+
+static int find(void *ctx, struct sqlite3 *db, struct weft_error *err)
+{
+	struct finding *f = ctx;
+	int rc = words_find(db, f->query, f->limit, f->arena, f->page);
+
+	return rc == 0 ? WEFT_OK : search_db_fail(db, rc, err);
+}
+
+int jsonl_find_words(struct store *s, const struct word_query *q,
+		     struct arena *a, struct word_page *ret,
+		     struct weft_error *err)
+{
+	struct word_page page = { 0 };
+	struct finding f = { q, match_hit_limit(q, &s->limits), a, &page };
+	bool none = false;
+	int r = js_check(jsonl_of(s), err);
+
+	if (r == WEFT_OK)
+		r = use(jsonl_of(s), false, find, &f, &none, err);
+	if (r == WEFT_OK && none && !jsonl_of(s)->read_only)
+		r = fail(err, WEFT_CORRUPT, "search.db was removed meanwhile");
+	if (r == WEFT_OK)
+		*ret = page;
+	return r;
+}
+
+/* ---- dropping ---- */
+
+static int clear(void *ctx, struct sqlite3 *db, struct weft_error *err)
+{
+	int r = search_db_exec(db, "BEGIN IMMEDIATE", err);
+
+	(void)ctx;
+	if (r == WEFT_OK)
+		r = search_db_clear(db, err);
+	if (r == WEFT_OK)
+		r = search_db_exec(db, "COMMIT", err);
+	if (r < 0)
+		(void)search_db_exec(db, "ROLLBACK", NULL);
+	return r;
+}
+
+int search_clear(struct jsonl *js, struct weft_error *err)
+{
+	bool none;
+	int r = use(js, false, clear, NULL, &none, err);
+
+	/* One that cannot be emptied is gone. */
+	return r == WEFT_CORRUPT ? WEFT_OK : r;
+}
+
+static int rescan(void *ctx, struct sqlite3 *db, struct weft_error *err)
+{
+	(void)ctx;
+	return search_db_exec(db,
+			      "UPDATE search_meta"
+			      " SET lsn=0,row=0,epoch=epoch+1",
+			      err);
+}
+
+void search_rescan(struct jsonl *js)
+{
+	bool none;
+
+	/* One that cannot be written to is as good as damaged. */
+	if (!js->read_only)
+		(void)use(js, false, rescan, NULL, &none, NULL);
+}
+
+int jsonl_drop_words(struct store *s, const struct weft_id *session,
+		     struct weft_error *err)
+{
+	int r = check_writable(jsonl_of(s), err);
+
+	(void)session;
+	return r == WEFT_OK ? search_clear(jsonl_of(s), err) : r;
+}

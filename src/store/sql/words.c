@@ -1,0 +1,167 @@
+/*
+ * words.c - the index for search in a store in SQL.
+ *
+ * A session's row says up to which event its words are in the index; an index
+ * of the rows finds those that are behind.
+ */
+#include "base/error.h"
+#include "store/match.h"
+#include "store/sql/columns.h"
+#include "store/sql/sql.h"
+
+struct behind {
+	struct behind_page page;
+	size_t max;
+};
+
+static int take_behind(void *ctx, const struct sql_value *row,
+		       struct weft_error *err)
+{
+	struct behind *b = ctx;
+	struct word_behind *to = &b->page.v[b->page.n];
+
+	if (b->page.n == b->max)
+		return SQL_ENOUGH;
+	if (!sql_to_id(&row[0], &to->session))
+		return sql_fail_row("sessions", err);
+	to->from = (uint64_t)row[1].n;
+	to->to = (uint64_t)row[2].n;
+	b->page.n++;
+	return WEFT_OK;
+}
+
+int sql_store_get_behind(struct store *store, uint32_t make, size_t max,
+			 struct arena *a, struct behind_page *ret,
+			 struct weft_error *err)
+{
+	CLEANUP(sql_release) struct sql_conn *c = NULL;
+	struct behind b = { .max = max };
+	int64_t events = 0, some = 0, epoch = 0;
+	int r = sql_reader(sql_of(store), &c, err);
+
+	if (r == WEFT_OK && !make)
+		r = sql_number(c, Q_HAS_WORDS, NULL, &some, err);
+	if (r < 0)
+		return r;
+	if (!make && !some) {
+		*ret = (struct behind_page){ .none = 1 };
+		return WEFT_OK;
+	}
+	b.page.v = ARENA_ARRAY(a, struct word_behind, max);
+	if (!b.page.v)
+		return arena_error(a, err);
+	/* First: what is dropped from here on is noticed. */
+	r = sql_number(c, Q_EPOCH, NULL, &epoch, err);
+	if (r == WEFT_OK)
+		r = sql_run(c, Q_BEHIND, SQL_ROW(sql_u64(max)), take_behind, &b,
+			    err);
+	if (r == WEFT_OK && b.page.n)
+		r = sql_number(c, Q_BEHIND_EVENTS, NULL, &events, err);
+	if (r < 0)
+		return r;
+	b.page.events = (uint64_t)events;
+	b.page.epoch = (uint64_t)epoch;
+	*ret = b.page;
+	return WEFT_OK;
+}
+
+static int put_batch(struct sql_conn *c, const struct word_batch *b,
+		     struct weft_error *err)
+{
+	uint64_t changed = 0;
+	int r = c->store->driver->run(
+		c, Q_MARK,
+		SQL_ROW(sql_id(&b->session), sql_u64(b->from), sql_u64(b->to)),
+		NULL, NULL, &changed, err);
+
+	/* Somebody else has been there. */
+	if (r < 0 || !changed)
+		return r;
+	return b->n ? c->store->driver->put_words(c, b, err) : WEFT_OK;
+}
+
+/* A transaction for words: its failure stops nothing. */
+static int begin(struct sql_store *s, struct weft_error *err)
+{
+	if (s->stopped)
+		return fail(err, WEFT_IO, "the store has stopped: %s",
+			    s->reason);
+	return s->driver->begin(s->write_conn, SQL_FOR_WRITING, err);
+}
+
+static int end(struct sql_store *s, int r, struct weft_error *err)
+{
+	if (r == WEFT_OK)
+		r = s->driver->commit(s->write_conn, err);
+	if (r < 0)
+		s->driver->rollback(s->write_conn);
+	return r;
+}
+
+int sql_store_put_words(struct store *store, uint64_t epoch,
+			const struct word_batch *v, size_t n,
+			struct weft_error *err)
+{
+	struct sql_store *s = sql_of(store);
+	int64_t now = 0;
+	int r = sql_check_writable(s, err);
+
+	if (r < 0)
+		return r;
+	(void)pthread_mutex_lock(&s->writer);
+	r = begin(s, err);
+	if (r == WEFT_OK)
+		r = sql_number(s->write_conn, Q_HOLD_EPOCH, NULL, &now, err);
+	if ((uint64_t)now != epoch)
+		n = 0;
+	for (size_t i = 0; i < n && r == WEFT_OK; i++)
+		r = put_batch(s->write_conn, &v[i], err);
+	r = end(s, r, err);
+	(void)pthread_mutex_unlock(&s->writer);
+	return r;
+}
+
+int sql_store_find_words(struct store *store, const struct word_query *q,
+			 struct arena *a, struct word_page *ret,
+			 struct weft_error *err)
+{
+	CLEANUP(sql_release) struct sql_conn *c = NULL;
+	int r = sql_reader(sql_of(store), &c, err);
+
+	if (r < 0)
+		return r;
+	return c->store->driver->find_words(
+		c, q, match_hit_limit(q, &store->limits), a, ret, err);
+}
+
+int sql_drop_words(struct sql_conn *c, const struct weft_id *session,
+		   struct weft_error *err)
+{
+	bool all = false;
+	int r = sql_run(c, Q_NEXT_EPOCH, NULL, NULL, NULL, err);
+
+	if (r == WEFT_OK)
+		r = c->store->driver->drop_words(c, session, &all, err);
+	if (r < 0)
+		return r;
+	if (all || !session)
+		return sql_run(c, Q_UNMARK_ALL, NULL, NULL, NULL, err);
+	return sql_run(c, Q_UNMARK, SQL_ROW(sql_id(session)), NULL, NULL, err);
+}
+
+int sql_store_drop_words(struct store *store, const struct weft_id *session,
+			 struct weft_error *err)
+{
+	struct sql_store *s = sql_of(store);
+	int r = sql_check_writable(s, err);
+
+	if (r < 0)
+		return r;
+	(void)pthread_mutex_lock(&s->writer);
+	r = begin(s, err);
+	if (r == WEFT_OK)
+		r = sql_drop_words(s->write_conn, session, err);
+	r = end(s, r, err);
+	(void)pthread_mutex_unlock(&s->writer);
+	return r;
+}
