@@ -110,17 +110,21 @@ static void add_arguments(struct incoming *m, struct weft_str s)
 	}
 }
 
-/* What else stands in a call or its function; id, name and arguments have
- * been taken, and "type" is our own. */
-static void add_others(struct incoming *m, yyjson_val *object)
+/*
+ * What else stands in a call, or in its function and not in the call.  Id,
+ * name and arguments have been taken, and the other names are our own.
+ */
+static void add_others(struct incoming *m, yyjson_val *object, yyjson_val *call)
 {
-	static const char *const taken[] = { "id",   "type",      "function",
-					     "name", "arguments", "text" };
+	static const char *const taken[] = { "id",        "type",  "function",
+					     "name",      "input", "input_text",
+					     "arguments", "blob" };
 	yyjson_obj_iter it = yyjson_obj_iter_with(object);
 	yyjson_val *key;
 
 	while ((key = yyjson_obj_iter_next(&it))) {
-		bool ours = false;
+		bool ours = call && yyjson_obj_getn(call, yyjson_get_str(key),
+						    yyjson_get_len(key));
 
 		for (size_t i = 0; i < ARRAY_LEN(taken); i++)
 			ours = ours || yyjson_equals_str(key, taken[i]);
@@ -154,8 +158,8 @@ static int call_part(struct incoming *m, yyjson_val *call, size_t i)
 	buf_add_lit(m->out, ",\"name\":");
 	buf_add_json(m->out, json_str(yyjson_obj_get(function, "name")));
 	add_arguments(m, json_str(arguments));
-	add_others(m, call);
-	add_others(m, function);
+	add_others(m, call, NULL);
+	add_others(m, function, call);
 	buf_add_c(m->out, '}');
 	return WEFT_OK;
 }
@@ -346,25 +350,16 @@ static void add_line(struct buf *b, struct weft_str raw)
 	buf_add_str(b, inside(raw));
 }
 
-static void call_out(struct outgoing *o, struct weft_str part)
+/* A member of a function; every other one is the call's. */
+#define SIGNATURE "thought_signature"
+
+static void call_others_out(struct buf *calls, struct weft_str part)
 {
-	static const char *const ours[] = { "type", "id", "name", "input",
-					    "input_text" };
-	struct weft_str input = json_member(part, "input"), key, raw;
+	static const char *const ours[] = { "type",  "id",         "name",
+					    "input", "input_text", SIGNATURE };
+	struct weft_str key, raw;
 	size_t pos = 0;
 
-	buf_add_str(&o->calls,
-		    o->calls.len ? STR(",{\"id\":") : STR("{\"id\":"));
-	buf_add_str(&o->calls, json_member(part, "id"));
-	buf_add_lit(&o->calls,
-		    ",\"type\":\"function\",\"function\":{\"name\":");
-	buf_add_str(&o->calls, json_member(part, "name"));
-	buf_add_lit(&o->calls, ",\"arguments\":");
-	if (input.len)
-		buf_add_json(&o->calls, input);
-	else
-		buf_add_str(&o->calls, json_member(part, "input_text"));
-	buf_add_c(&o->calls, '}');
 	while (json_next_member(part, &pos, &key, &raw)) {
 		bool known = false;
 
@@ -372,12 +367,35 @@ static void call_out(struct outgoing *o, struct weft_str part)
 			known = known || str_eq(key, str_of(ours[i]));
 		if (known)
 			continue;
-		buf_add_lit(&o->calls, ",\"");
-		buf_add_str(&o->calls, key);
-		buf_add_lit(&o->calls, "\":");
-		buf_add_str(&o->calls, raw);
+		buf_add_lit(calls, ",\"");
+		buf_add_str(calls, key);
+		buf_add_lit(calls, "\":");
+		buf_add_str(calls, raw);
 	}
-	buf_add_c(&o->calls, '}');
+}
+
+static void call_out(struct outgoing *o, struct weft_str part)
+{
+	struct weft_str input = json_member(part, "input");
+	struct weft_str signature = json_member(part, SIGNATURE);
+	struct buf *b = &o->calls;
+
+	buf_add_str(b, b->len ? STR(",{\"id\":") : STR("{\"id\":"));
+	buf_add_str(b, json_member(part, "id"));
+	buf_add_lit(b, ",\"type\":\"function\",\"function\":{\"name\":");
+	buf_add_str(b, json_member(part, "name"));
+	buf_add_lit(b, ",\"arguments\":");
+	if (input.len)
+		buf_add_json(b, input);
+	else
+		buf_add_str(b, json_member(part, "input_text"));
+	if (signature.len) {
+		buf_add_lit(b, ",\"" SIGNATURE "\":");
+		buf_add_str(b, signature);
+	}
+	buf_add_c(b, '}');
+	call_others_out(b, part);
+	buf_add_c(b, '}');
 }
 
 static void image_out(struct outgoing *o, struct weft_str part)

@@ -446,8 +446,8 @@ static void a_full_message_comes_back(void **state)
 			    "not json");
 	assert_string_equal(at(d, h, "0.tool_calls.0.extra_content"),
 			    "{\"g\":1}");
-	assert_string_equal(at(d, h, "0.tool_calls.0.thought_signature"),
-			    "sig");
+	assert_string_equal(
+		at(d, h, "0.tool_calls.0.function.thought_signature"), "sig");
 	assert_string_equal(at(d, h, "1.role"), "tool");
 	assert_string_equal(at(d, h, "1.tool_call_id"), "c1");
 	assert_string_equal(at(d, h, "1.content"), "42");

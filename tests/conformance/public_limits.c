@@ -229,6 +229,12 @@ static void a_summary_may_be_so_large(void **state)
 
 	desk_reopen(d, "summary_bytes=100");
 	desk_fails(d, set_summary(d, 101), WEFT_LIMIT, "summary");
+	desk_fails(d,
+		   desk_try_call(d,
+				 "{\"method\":\"compact\",\"session\":\"%s\","
+				 "\"summary\":\"%s\"}",
+				 d->id, times(d, 101, "s", "")),
+		   WEFT_LIMIT, "summary");
 	assert_int_equal(desk_head(d, d->id), 1);
 	desk_ok(d, set_summary(d, 100));
 }
