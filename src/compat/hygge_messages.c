@@ -189,6 +189,7 @@ int weft_hygge_messages_since_latest_marker(struct weft_store *store,
 	return ask_end(&a, &out, ret);
 }
 
+/* NOLINTNEXTLINE(readability-function-size) */
 int weft_hygge_add_compaction_marker(struct weft_store *store,
 				     const char *session, size_t session_len,
 				     const char *before, size_t before_len,

@@ -527,11 +527,12 @@ static void h145(void **state)
 /* `n` times the sign of the euro, three bytes each. */
 static const char *euros(struct desk *d, size_t n)
 {
+	static const unsigned char euro[3] = { 0xe2, 0x82, 0xac };
 	char *s = arena_zero(&d->arena, 1, 3 * n + 1);
 
 	assert_non_null(s);
 	for (size_t i = 0; i < n; i++)
-		memcpy(s + 3 * i, "\xe2\x82\xac", 3);
+		memcpy(s + 3 * i, euro, sizeof(euro));
 	return s;
 }
 
