@@ -258,14 +258,14 @@ WEFT_API int weft_chat_load_last_session(struct weft_store *store,
 					 struct weft_error *err);
 
 /*
- * SaveLastUsedAgent: "user_agent_set"; and what it was: "user_agent", whose
- * answer has "agent", null if nothing is known.  One for each user, on all
- * platforms; it outlives the chats.
+ * SaveLastUsedAgent: "user_agent_set".  One for each user, on all platforms; it
+ * outlives the chats.  An empty agent is forgotten.
  */
 WEFT_API int weft_chat_save_last_used_agent(struct weft_store *store,
 					    const char *user, size_t user_len,
 					    const char *agent, size_t agent_len,
 					    struct weft_error *err);
+/* What it was: "user_agent"; the answer has "agent", null if nothing is known. */
 WEFT_API int weft_chat_last_used_agent(struct weft_store *store,
 				       const char *user, size_t user_len,
 				       struct weft_answer **ret,

@@ -42,6 +42,7 @@ static const struct suite *const suites[] = {
 	&public_promote_suite,
 	&public_cleanup_suite,
 	&public_agents_suite,
+	&public_pains_suite,
 	&public_memory_suite,
 	&public_fork_suite,
 	&public_marker_suite,

@@ -189,8 +189,8 @@ extern const struct suite event_suite, write_suite, name_suite, list_suite,
 	public_fork_suite, public_marker_suite, public_reset_suite,
 	public_lease_suite, fence_suite, public_todo_suite, public_memory_suite,
 	public_turn_suite, public_promote_suite, public_cleanup_suite,
-	public_agents_suite, compat_pico_suite, compat_claw_suite,
-	public_blob_suite, compat_hygge_session_suite,
+	public_agents_suite, public_pains_suite, compat_pico_suite,
+	compat_claw_suite, public_blob_suite, compat_hygge_session_suite,
 	compat_hygge_message_suite, compat_hygge_note_suite;
 extern const struct suite public_search_suite;
 
