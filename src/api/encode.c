@@ -392,6 +392,27 @@ static void encode_type(struct buf *b, const struct store_event *e)
 	buf_add_json(b, str_of(event_type_name(e->type)));
 }
 
+/* What is gone has a body that says why; "to" stands with its number. */
+static void encode_body(struct buf *b, const struct store_event *e)
+{
+	const char *why;
+
+	if (is_readable(e)) {
+		if (e->body.len) {
+			buf_add_c(b, ',');
+			buf_add_str(b, e->body);
+		}
+		return;
+	}
+	if (e->type != EVENT_GONE || !e->body.len)
+		return;
+	why = memmem(e->body.ptr, e->body.len, "\"why\":", 6);
+	if (why) {
+		buf_add_c(b, ',');
+		buf_add(b, why, (size_t)(e->body.ptr + e->body.len - why));
+	}
+}
+
 void encode_event(struct buf *b, const struct view_event *v)
 {
 	const struct store_event *e = &v->event;
@@ -421,9 +442,6 @@ void encode_event(struct buf *b, const struct view_event *v)
 	if (v->redacted)
 		buf_add_lit(b, ",\"redacted\":true");
 	encode_state(b, e);
-	if (is_readable(e) && e->body.len) {
-		buf_add_c(b, ',');
-		buf_add_str(b, e->body);
-	}
+	encode_body(b, e);
 	buf_add_c(b, '}');
 }

@@ -388,6 +388,8 @@ int engine_finish_purges(struct engine *e, struct arena *a,
 	int r;
 
 	dropping_init(&d, e, a, ret, err);
+	/* An erase may have been cut short before its bytes were forgotten. */
+	d.changed = true;
 	r = add_purged(&d);
 	if (r == WEFT_OK)
 		r = dropping_sweep(&d);

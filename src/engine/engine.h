@@ -415,7 +415,7 @@ int engine_purge_user(struct engine *e, struct weft_str user, bool dry,
 		      struct arena *a, struct drop_report *ret,
 		      struct weft_error *err);
 
-/* Finish what an earlier purge has begun, and no more. */
+/* Finish what an earlier purge or erase has begun, and no more. */
 int engine_finish_purges(struct engine *e, struct arena *a,
 			 struct drop_report *ret, struct weft_error *err);
 

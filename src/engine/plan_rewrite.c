@@ -205,18 +205,31 @@ static int add_rewrite(struct rewriting *w, uint64_t first, uint64_t last,
 	return WEFT_OK;
 }
 
+/* Of previews only those are kept that the session still shows. */
+static void trim_previews(struct session_rec *sum,
+			  const struct session_rec *rec)
+{
+	if (sum->first_user_seq != rec->first_user_seq)
+		sum->first_user_seq = 0;
+	if (sum->last_user_seq != rec->last_user_seq)
+		sum->last_user_seq = 0;
+	if (sum->last_agent_seq != rec->last_agent_seq)
+		sum->last_agent_seq = 0;
+}
+
 /* The line that stands for the range. */
 static int make_gone(struct rewriting *w, struct store_event **ret)
 {
 	struct range *g = &w->range;
 	struct store_event *e = ARENA_NEW(&w->plan->arena, struct store_event);
 	const bool alone = w->rule.why == GONE_ERASE;
+	struct session_rec sum = g->sum.rec;
 	struct gone gone = {
 		.why = w->rule.why,
 		.seq = g->first.seq,
 		.to = g->last,
 		.role = alone ? g->role : 0,
-		.sum = w->rule.why == GONE_PURGE ? NULL : &g->sum.rec,
+		.sum = w->rule.why == GONE_PURGE ? NULL : &sum,
 	};
 
 	if (!e)
@@ -234,6 +247,7 @@ static int make_gone(struct rewriting *w, struct store_event **ret)
 		.op = alone ? g->op : (struct weft_str){ NULL, 0 },
 		.more = alone ? g->first.more : 0,
 	};
+	trim_previews(&sum, &w->s->rec);
 	buf_reset(&w->plan->body);
 	gone_body(&w->plan->body, &gone);
 	if (w->plan->body.error)

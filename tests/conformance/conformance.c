@@ -45,6 +45,7 @@ static const struct suite *const suites[] = {
 	&public_pains_suite,
 	&public_memory_suite,
 	&public_fork_suite,
+	&public_drop_suite,
 	&public_marker_suite,
 	&public_reset_suite,
 	&compat_pico_suite,

@@ -199,6 +199,8 @@ static void add_text(struct desk *d, struct buf *b, const struct weft_event *e)
 	buf_add_c(&body, '}');
 	desk_ok(d, json_parse(buf_str(&body), NULL, &doc, &d->err));
 	parts = yyjson_obj_get(yyjson_doc_get_root(doc), "parts");
+	if (!parts)
+		return; /* gone */
 	if (b->len > 0)
 		buf_add_c(b, ' ');
 	buf_add_str(b, json_str(yyjson_obj_get(yyjson_arr_get_first(parts),
