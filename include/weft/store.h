@@ -476,10 +476,11 @@ struct store_health {
 
 enum store_open_flags {
 	STORE_READ_ONLY = 1,
-	STORE_CREATE = 2,    /* make it if it is not there */
-	STORE_SINGLE = 4,    /* one exclusive opener; network file systems */
-	STORE_BY_HAND = 8,   /* no thread of its own: tests call maintain */
-	STORE_UNCHECKED = 16 /* leave out what only repair may look at */
+	STORE_CREATE = 2,     /* make it if it is not there */
+	STORE_SINGLE = 4,     /* one exclusive opener; network file systems */
+	STORE_BY_HAND = 8,    /* no thread of its own: tests call maintain */
+	STORE_UNCHECKED = 16, /* leave out what only repair may look at */
+	STORE_LAGGING = 32 /* BY_HAND: leave behind what need not be written */
 };
 
 /* Every limit is an option; 0 stands for its default. */

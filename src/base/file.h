@@ -25,7 +25,12 @@ enum file_flags {
 	FILE_EXCLUSIVE = 4, /* with CREATE: -EEXIST if it is there */
 };
 
-enum file_lock_mode { FILE_UNLOCK, FILE_SHARED, FILE_LOCKED };
+enum file_lock_mode {
+	FILE_UNLOCK,
+	FILE_SHARED,
+	FILE_LOCKED,
+	FILE_LOCK_LOOK /* lock nothing: would FILE_LOCKED work? */
+};
 
 struct file_stat {
 	uint64_t dev, ino, size, links;
@@ -155,8 +160,8 @@ static inline int file_stat(struct file *f, struct file_stat *ret)
 }
 
 /*
- * Lock, share or unlock n bytes at `at` without waiting: -EAGAIN if somebody
- * else is in the way.  The lock belongs to this struct file, not to the
+ * Lock, share, unlock or only look at n bytes at `at` without waiting: -EAGAIN
+ * if somebody else is in the way.  The lock belongs to this struct file, not to the
  * process, and ends when it is closed.
  */
 static inline int file_lock(struct file *f, uint64_t at, uint64_t n,

@@ -241,7 +241,9 @@ static int real_lock(struct file *f, uint64_t at, uint64_t n,
 		[FILE_UNLOCK] = F_UNLCK,
 		[FILE_SHARED] = F_RDLCK,
 		[FILE_LOCKED] = F_WRLCK,
+		[FILE_LOCK_LOOK] = F_WRLCK,
 	};
+	const int what = mode == FILE_LOCK_LOOK ? F_OFD_GETLK : F_OFD_SETLK;
 	struct flock lock = {
 		.l_type = types[mode],
 		.l_whence = SEEK_SET,
@@ -251,11 +253,12 @@ static int real_lock(struct file *f, uint64_t at, uint64_t n,
 	int r;
 
 	do
-		r = fcntl(fd_of(f), F_OFD_SETLK, &lock);
+		r = fcntl(fd_of(f), what, &lock);
 	while (r < 0 && errno == EINTR);
 	if (r < 0)
 		return errno == EACCES ? -EAGAIN : -errno;
-	return 0;
+	/* Who looks is told what is in the way. */
+	return mode == FILE_LOCK_LOOK && lock.l_type != F_UNLCK ? -EAGAIN : 0;
 }
 
 static int real_stat(struct fs *fs, const char *path, struct file_stat *ret)

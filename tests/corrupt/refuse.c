@@ -169,7 +169,7 @@ static void as_nobody_read_only(void *ctx)
 	struct weft_store *s;
 
 	become_nobody();
-	refuse(ctx, NULL, 0, WEFT_IO, "ermission denied");
+	refuse(ctx, NULL, 0, WEFT_READ_ONLY, "ermission denied");
 	s = open_place(ctx, NULL, WEFT_OPEN_READ_ONLY);
 	must(count_said(s, "a", "hello") == 1);
 	close_place(s);

@@ -128,6 +128,20 @@ static void a_power_cut_at_any_change_keeps_what_was_promised(void **state)
 	explore_stop(&x);
 }
 
+/* The same while lines stay behind as long as they may. */
+static void the_same_with_lines_left_behind(void **state)
+{
+	struct lab *l = *state;
+	struct explorer x;
+
+	l->flags = STORE_LAGGING;
+	explore_start(&x, l, rounds(4));
+	tell(l);
+	print_message("# %zu distinct states recovered\n", x.states.count);
+	must_be_fine(l, x.problem);
+	explore_stop(&x);
+}
+
 /* ---- syncs that are forgotten ---- */
 
 /* The checks are good for something: they miss what is not synced. */
@@ -191,6 +205,7 @@ int main(void)
 		LAB_TEST(names_of_the_store_that_are_not_synced_are_found),
 		LAB_TEST(names_of_blobs_that_are_not_synced_are_found),
 		LAB_TEST(a_power_cut_at_any_change_keeps_what_was_promised),
+		LAB_TEST(the_same_with_lines_left_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

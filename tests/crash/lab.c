@@ -107,7 +107,7 @@ int lab_open(struct lab *l, unsigned process)
 {
 	struct store_open o = {
 		.path = str_of(LAB_DIR),
-		.flags = STORE_CREATE | STORE_BY_HAND,
+		.flags = STORE_CREATE | STORE_BY_HAND | l->flags,
 		.limits = l->limits,
 		.clock = &l->f.clock,
 	};

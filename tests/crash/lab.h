@@ -50,6 +50,7 @@ struct lab {
 	struct fs *fs[LAB_PROCESSES];
 	struct store *store[LAB_PROCESSES];
 	struct store_limits limits;
+	uint32_t flags; /* for opening, besides the usual ones */
 
 	struct fact *facts;
 	size_t n_facts, room_facts;

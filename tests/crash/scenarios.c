@@ -1,4 +1,5 @@
-/* scenarios.c - run those of one subject: log, files or others. */
+/* scenarios.c - run those of one subject: log, files, others or
+ * behind. */
 #include "crash/scenarios.h"
 
 struct weft_id begin_in(struct lab *l, unsigned process)
@@ -22,6 +23,7 @@ int main(int argc, char **argv)
 		{ "log", &log_scenarios },
 		{ "files", &file_scenarios },
 		{ "others", &other_scenarios },
+		{ "behind", &behind_scenarios },
 	};
 
 	for (size_t i = 0; argc == 2 && i < ARRAY_LEN(suites); i++)
@@ -29,6 +31,7 @@ int main(int argc, char **argv)
 			return _cmocka_run_group_tests(
 				suites[i].name, suites[i].suite->tests,
 				suites[i].suite->n, NULL, NULL);
-	(void)fprintf(stderr, "usage: crash-scenarios log|files|others\n");
+	(void)fprintf(stderr,
+		      "usage: crash-scenarios log|files|others|behind\n");
 	return 2;
 }

@@ -13,6 +13,7 @@ enum { A, B, C, D };
 /* Open it in one process, with one session and a first line. */
 struct weft_id begin_in(struct lab *l, unsigned process);
 
-extern const struct suite log_scenarios, file_scenarios, other_scenarios;
+extern const struct suite log_scenarios, file_scenarios, other_scenarios,
+	behind_scenarios;
 
 #endif

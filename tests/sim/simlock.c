@@ -48,16 +48,18 @@ int disk_lock(struct handle *h, uint64_t at, uint64_t n,
 	uint64_t end = n == 0 || n > UINT64_MAX - at ? UINT64_MAX : at + n;
 
 	/* As Linux has it: who cannot write cannot keep others away. */
-	if (mode == FILE_LOCKED && !h->writable)
+	if ((mode == FILE_LOCKED || mode == FILE_LOCK_LOOK) && !h->writable)
 		return -EBADF;
 	for (size_t i = 0; mode != FILE_UNLOCK && i < d->n_locks; i++) {
 		const struct simlock *l = &d->locks[i];
 
 		if (l->owner != h && l->owner->inode == h->inode &&
 		    overlap(l, at, end) &&
-		    (l->exclusive || mode == FILE_LOCKED))
+		    (l->exclusive || mode != FILE_SHARED))
 			return -EAGAIN;
 	}
+	if (mode == FILE_LOCK_LOOK)
+		return 0;
 	carve(d, h, at, end);
 	if (mode != FILE_UNLOCK)
 		add_lock(d,

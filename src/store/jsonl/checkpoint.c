@@ -7,8 +7,9 @@
  * does it at a time, for all of them: what must be synced is what the frames
  * name, and every process has read those.
  *
- * A thread of its own does it when half a segment is full, when it has been
- * quiet for a second, and when the last process closes.
+ * A thread of its own does it when half of the log is full, when it has been
+ * quiet for a second, and when the last process closes.  If half of the log is
+ * full again soon after a checkpoint, it makes the log longer instead.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include "store/jsonl/jsonl.h"
 
 #define QUIET_MS 1000
+#define SOON_US  2000000
 
 int checkpoint_lock(struct jsonl *js, struct weft_error *err)
 {
@@ -65,10 +67,13 @@ static int plan_checkpoint(struct jsonl *js, struct plan *p,
 			   struct weft_error *err)
 {
 	uint64_t next;
-	int r = catch_up_inside(js, err);
+	int r = behind_settle_all(js, err);
 
+	if (r == WEFT_OK)
+		r = catch_up_inside(js, err);
 	if (r < 0)
 		return r;
+	behind_tell(js);
 	if (js->st.end == js->wal.control.ckpt && js->n_dirty == 0) {
 		p->nothing_to_do = true;
 		return WEFT_OK;
@@ -155,8 +160,10 @@ int checkpoint_locked(struct jsonl *js, struct weft_error *err)
 {
 	struct plan p = { 0 };
 	struct wal_control old;
-	int r = enter(js, err);
+	int r = behind_settle_all(js, err); /* most, while others write */
 
+	if (r == WEFT_OK)
+		r = enter(js, err);
 	if (r < 0)
 		return r;
 	r = plan_checkpoint(js, &p, err);
@@ -214,7 +221,7 @@ static void deadline(struct timespec *ts, int64_t ms)
  * Wait until there is something to do: at once if it was asked for, else a
  * second after the last write.  False: stop.
  */
-static bool wait_for_work(struct jsonl *js)
+static bool wait_for_work(struct jsonl *js, bool *ret_asked)
 {
 	bool go;
 
@@ -237,6 +244,7 @@ static bool wait_for_work(struct jsonl *js)
 			break;
 	}
 	go = !js->stop;
+	*ret_asked = js->asked;
 	js->asked = false;
 	js->active = false;
 	(void)pthread_mutex_unlock(&js->thread_mutex);
@@ -246,13 +254,19 @@ static bool wait_for_work(struct jsonl *js)
 static void *run_thread(void *arg)
 {
 	struct jsonl *js = arg;
+	int64_t last_us = 0;
+	bool asked;
 
-	while (wait_for_work(js)) {
+	while (wait_for_work(js, &asked)) {
 		struct weft_error err;
 
+		if (asked && last_us && clock_mono_us() - last_us < SOON_US &&
+		    extend_log_ahead(js, &err) == WEFT_OK)
+			continue;
 		/* Whatever is wrong, the next writer is told; BUSY means that
 		 * another process does it. */
 		(void)checkpoint(js, &err);
+		last_us = clock_mono_us();
 	}
 	return NULL;
 }

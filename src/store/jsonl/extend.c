@@ -5,6 +5,10 @@
  * than let writers wait for it, the log gets another and larger segment, up to
  * a limit; the small ones leave at the next checkpoint.  The file is made
  * without any lock, and added with the log held.
+ *
+ * The same is done ahead of time where checkpoints follow each other closely:
+ * one costs a flush for every session that was written to, so that the longer
+ * the log, the fewer flushes a message costs.
  */
 #include "base/error.h"
 #include "store/jsonl/jsonl.h"
@@ -45,7 +49,8 @@ static int add_segment(struct jsonl *js, uint32_t file, uint64_t size,
 	return wal_put_state(&js->wal, &js->st, err);
 }
 
-int extend_log(struct jsonl *js, uint64_t need_bytes, struct weft_error *err)
+static int extend(struct jsonl *js, uint64_t need_bytes, bool ahead,
+		  struct weft_error *err)
 {
 	uint64_t size, place;
 	uint32_t file;
@@ -63,7 +68,8 @@ int extend_log(struct jsonl *js, uint64_t need_bytes, struct weft_error *err)
 	r = enter(js, err);
 	if (r == WEFT_OK) {
 		/* Meanwhile somebody else may have made room. */
-		if (wal_place(&js->wal, &js->st, need_bytes, &place) < 0 &&
+		if ((ahead ||
+		     wal_place(&js->wal, &js->st, need_bytes, &place) < 0) &&
 		    js->wal.control.n < WAL_SEGMENTS_MAX) {
 			r = add_segment(js, file, size, err);
 			added = r == WEFT_OK;
@@ -73,4 +79,14 @@ int extend_log(struct jsonl *js, uint64_t need_bytes, struct weft_error *err)
 	if (!added)
 		wal_remove_segment(&js->wal, file);
 	return r;
+}
+
+int extend_log(struct jsonl *js, uint64_t need_bytes, struct weft_error *err)
+{
+	return extend(js, need_bytes, false, err);
+}
+
+int extend_log_ahead(struct jsonl *js, struct weft_error *err)
+{
+	return extend(js, 0, true, err);
 }

@@ -83,7 +83,8 @@ static int enter_locked(struct jsonl *js, struct weft_error *err)
 		if (r < 0)
 			return r;
 	}
-	return adopt(js, err);
+	r = behind_replay(js, err);
+	return r == WEFT_OK ? adopt(js, err) : r;
 }
 
 int enter(struct jsonl *js, struct weft_error *err)

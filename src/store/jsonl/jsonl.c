@@ -11,6 +11,8 @@
 #include "store/jsonl/blob.h"
 #include "store/jsonl/verify.h"
 
+/* How long a reader waits for lines to come into their files. */
+#define BEHIND_WAIT_US  2000000
 #define FRAME_BYTES_MAX MIB(17) /* the largest message, and some */
 
 /* ---- opening ---- */
@@ -40,6 +42,7 @@ static void init_locks(struct jsonl *js)
 
 	(void)pthread_mutex_init(&js->ckpt_mutex, NULL);
 	gate_init(&js->gate);
+	behind_init(&js->behind);
 	(void)pthread_mutex_init(&js->writer, NULL);
 	(void)pthread_rwlock_init(&js->catalog_lock, NULL);
 	(void)pthread_mutexattr_init(&recursive);
@@ -69,7 +72,7 @@ static void js_free(struct jsonl *js)
 	wal_close(&js->wal);
 	buf_done(&js->frame);
 	buf_done(&js->frame_read);
-	spread_done(&js->spread);
+	behind_done(&js->behind);
 	arena_done(&js->arena);
 	(void)pthread_mutex_destroy(&js->watch_mutex);
 	(void)pthread_cond_destroy(&js->thread_cond);
@@ -117,7 +120,8 @@ static struct jsonl *js_new(const struct store_open *o)
 	buf_init(&js->frame, FRAME_BYTES_MAX);
 	buf_init(&js->frame_read, 0);
 	arena_init(&js->arena, 0);
-	spread_init(&js->spread, !js->by_hand && !js->read_only);
+	js->may_lag = !js->read_only &&
+		      (!js->by_hand || (o->flags & STORE_LAGGING) != 0);
 	js->dir = mem_copy(o->path);
 	if (!js->dir) {
 		js_free(js);
@@ -190,6 +194,10 @@ static int join(struct jsonl *js, struct weft_error *err)
 		r = agree(js, err);
 	if (r == WEFT_OK && !js->single)
 		r = wal_try_lock(&js->wal, WAL_OPEN, true, err);
+	if (r == WEFT_OK)
+		r = wal_get_state(&js->wal, &js->st, err);
+	if (r == WEFT_OK)
+		r = behind_replay(js, err);
 	if (r == WEFT_OK)
 		r = catalog_get_meta(js->catalog, &meta, err);
 	if (r < 0)
@@ -281,17 +289,39 @@ static int open_writable(struct jsonl *js, bool create, struct weft_error *err)
 	return r;
 }
 
+/*
+ * Whoever writes sees by READ that lines must not be left behind any more; then
+ * those that are come into their files.  False if nobody is left who would do
+ * that, or the state is not to be believed.
+ */
+static bool wait_for_files(struct jsonl *js)
+{
+	int64_t until = clock_mono_us() + BEHIND_WAIT_US;
+	struct weft_error ignored;
+	struct wal_state st;
+
+	(void)wal_try_lock(&js->wal, WAL_READ, true, &ignored);
+	while (recover_state(js, &st)) {
+		if (st.behind == 0)
+			return true;
+		if (clock_mono_us() >= until)
+			return false;
+		fs_sleep_us(js->fs, 1000);
+	}
+	return false;
+}
+
 static int open_read_only(struct jsonl *js, struct weft_error *err)
 {
 	struct catalog_meta meta = { 0 };
-	struct wal_state st;
-	bool exists;
+	bool exists, is_live;
 	int r = layout_check(js, false, &exists, err);
 
 	if (r == WEFT_OK)
 		r = open_wal_lock(js, err);
 	if (r == WEFT_OK)
 		r = load(js, err);
+	is_live = r == WEFT_OK && wait_for_files(js);
 	if (r == WEFT_OK && !catalog_is_complete(js))
 		r = reindex(js, NULL, err);
 	if (r == WEFT_OK)
@@ -299,8 +329,7 @@ static int open_read_only(struct jsonl *js, struct weft_error *err)
 	if (r < 0)
 		return r;
 	js->mine = meta.applied;
-	return recover_state(js, &st) ? catch_up(js, err) :
-					recover_in_memory(js, err);
+	return is_live ? catch_up(js, err) : recover_in_memory(js, err);
 }
 
 static int jsonl_open(const struct store_open *o, struct store **ret,
@@ -360,7 +389,9 @@ static int jsonl_close(struct store *s, struct weft_error *err)
 	}
 	if (!js->read_only) {
 		checkpoint_stop(js);
-		r = close_cleanly(js, err);
+		r = behind_stop(js, err);
+		if (r == WEFT_OK)
+			r = close_cleanly(js, err);
 	}
 	js_free(js);
 	return r;

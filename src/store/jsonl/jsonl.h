@@ -18,9 +18,12 @@
  *   writer       W: whoever changes records, names, the log's map
  *   catalog_lock the pointer to the catalogue (shared by its users)
  *   search.lock  search.db; nothing else is taken with it
+ *   behind.gate  whoever writes lines that were left behind; first come,
+ *                first served
  *   mutex        M: the tables; held for moments, never over I/O.  It may be
  *                taken again by who has it, so that several changes can be
  *                made to show at once
+ *   behind.mutex B: the queue of what was left behind; held for moments
  *
  * A field marked W+M is changed with both and read with either.
  */
@@ -40,7 +43,6 @@
 #include "model/record.h"
 #include "store/jsonl/catalog.h"
 #include "store/jsonl/search_db.h"
-#include "store/jsonl/spread.h"
 #include "store/jsonl/wal.h"
 #include "store/store.h"
 
@@ -54,6 +56,7 @@ struct live_file {
 };
 
 struct op_set;
+struct behind;
 
 /* A session in memory. */
 struct live {
@@ -79,6 +82,8 @@ struct live {
 	int64_t used_ms;            /* M */
 	bool image;   /* its file is a copy in memory, with lines of the log */
 	size_t batch; /* W: 1 + its index in the batch under way, or 0 */
+	struct behind *behind; /* B: its last lines, not in the file yet */
+	atomic_bool odd; /* when lines were written, the file was another */
 };
 
 /* A name of the overlay; with kind 0 the operation id of a session's
@@ -98,6 +103,23 @@ struct gate {
 	uint64_t next, serving;
 };
 
+/* Lines that the log has and their files not yet; see behind.c. */
+struct behind_queue {
+	struct gate gate;
+	pthread_mutex_t mutex;
+	pthread_cond_t work;
+	struct behind *oldest, *newest; /* B */
+	size_t bytes;                   /* B: of all of them */
+	int64_t last_us;                /* B: when a batch was last written */
+	int failed;                     /* B: why the last write was none */
+	bool stop;                      /* B */
+	atomic_bool some;               /* there are any */
+	atomic_int paused;              /* how many want none to be left */
+	uint64_t told;                  /* W: what we wrote to state.behind */
+	bool started;                   /* W: the thread */
+	pthread_t thread;
+};
+
 struct jsonl {
 	struct store store; /* first */
 	struct fs *fs;
@@ -106,6 +128,7 @@ struct jsonl {
 	char *dir;
 	uint64_t process; /* that opened it */
 	bool read_only, by_hand, single;
+	bool may_lag;   /* lines may be left behind */
 	bool unchecked; /* opened to be mended */
 	bool is_frozen; /* read-only, and nobody can write to it */
 	struct weft_id id;
@@ -128,8 +151,8 @@ struct jsonl {
 	struct catalog *catalog; /* catalog_lock */
 	struct buf frame;        /* W: the frame being built */
 	struct buf frame_read;   /* W: frames of others */
-	struct spread spread;    /* W */
-	struct arena arena;      /* W: of the write under way */
+	struct behind_queue behind;
+	struct arena arena; /* W: of the write under way */
 
 	struct table sessions;        /* M */
 	struct table names;           /* M */
@@ -322,10 +345,45 @@ int replay_into(struct file *f, const struct frame_record *r,
 /* Every record of a frame. */
 int replay_frame(struct jsonl *js, const struct frame *f,
 		 struct weft_error *err);
-/* All records of a frame, one write each, into files known to be as
- * expected. */
-int apply_frame(struct jsonl *js, const struct frame *f,
+/* All records of a frame, one write each, into files known to be as expected;
+ * or, if they may lag, leave them behind. */
+int apply_frame(struct jsonl *js, const struct frame *f, bool may_lag,
 		struct weft_error *err);
+
+/* Give up the space that was kept for what is durable already. */
+void give_up_reserve(struct jsonl *js);
+
+/* ---- behind.c: lines of the log that are not in their files yet ---- */
+
+void behind_init(struct behind_queue *q);
+/* Leave nothing behind, and stop the thread.  Then everything is freed with
+ * behind_done. */
+int behind_stop(struct jsonl *js, struct weft_error *err);
+void behind_done(struct behind_queue *q);
+
+/* May the lines of a batch of so many sessions be left behind?  Needs W,
+ * between enter() and leave(). */
+bool behind_may_add(struct jsonl *js, size_t sessions);
+/* Leave one record behind; false: it must be written out.  Needs W. */
+bool behind_add(struct jsonl *js, struct live *l, const struct frame_record *r,
+		uint64_t lsn);
+/* Write out what is behind of a session, or of all. */
+int behind_settle(struct jsonl *js, const struct weft_id *id,
+		  struct weft_error *err);
+int behind_settle_all(struct jsonl *js, struct weft_error *err);
+/* The same if the last attempt failed. */
+int behind_check(struct jsonl *js, struct weft_error *err);
+bool behind_has(struct jsonl *js, const struct live *l);
+/* Only the log has them from now on.  Needs W. */
+void behind_forget_all(struct jsonl *js);
+/* From here to behind_resume() nothing is left behind, also if it failed. */
+int behind_pause(struct jsonl *js, struct weft_error *err);
+void behind_resume(struct jsonl *js);
+
+/* Set state.behind; the state must then be put.  Needs W. */
+void behind_tell(struct jsonl *js);
+/* Bring the files up to date if another process could not.  Needs BATCH. */
+int behind_replay(struct jsonl *js, struct weft_error *err);
 
 /* ---- checkpoint.c ---- */
 
@@ -370,6 +428,8 @@ int call_plan(struct jsonl *js, store_plan *plan, void *ctx,
 /* Add a segment, so that a frame of so many bytes finds room; BUSY if the log
  * is as long as it may be: then a checkpoint must free some of it. */
 int extend_log(struct jsonl *js, uint64_t need_bytes, struct weft_error *err);
+/* Add a segment although there is room. */
+int extend_log_ahead(struct jsonl *js, struct weft_error *err);
 
 /* ---- settle.c: the steps of a checkpoint, and of recovery ---- */
 

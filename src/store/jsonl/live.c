@@ -220,6 +220,7 @@ static void remove_live(struct jsonl *js, struct live *l)
 
 void live_drop(struct jsonl *js, struct live *l)
 {
+	assert(!behind_has(js, l));
 	lock(js);
 	remove_live(js, l);
 	unlock(js);
@@ -538,6 +539,15 @@ int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
 
 	if (l->checked == js->write_no && l->file)
 		return WEFT_OK;
+	/* The file of one that has lines behind is looked at with them. */
+	if (l->file && !atomic_load(&l->odd) && behind_has(js, l)) {
+		l->checked = js->write_no;
+		return WEFT_OK;
+	}
+	r = behind_settle(js, &l->id, err);
+	if (r < 0)
+		return r;
+	l->strange = atomic_exchange(&l->odd, false) || l->strange;
 	r = l->file ? file_stat(l->file->f, &st) : -1;
 	if (r < 0 || st.links == 0) {
 		l->strange = l->strange || l->file;
@@ -588,6 +598,10 @@ uint64_t live_evict(struct jsonl *js, uint64_t idle_ms)
 
 void live_drop_all(struct jsonl *js)
 {
+	struct weft_error ignored; /* the log still has them */
+
+	(void)behind_settle_all(js, &ignored);
+	behind_forget_all(js);
 	lock(js);
 	while (js->oldest)
 		remove_live(js, js->oldest);

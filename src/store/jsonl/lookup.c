@@ -381,7 +381,8 @@ static bool source_from_memory(struct jsonl *js, const struct weft_id *id,
 
 	lock(js);
 	l = live_find(js, id);
-	good = l && l->file && !id_is_zero(&l->own.rec.id);
+	good = l && l->file && !id_is_zero(&l->own.rec.id) &&
+	       !atomic_load(&l->odd) && !behind_has(js, l);
 	if (good) {
 		live_use(js, l);
 		fill_source(l, ret);
@@ -408,12 +409,15 @@ static int source_by_opening(struct jsonl *js, const struct weft_id *id,
 
 	(void)pthread_mutex_lock(&js->writer);
 	r = live_load_known(js, id, &l, err);
+	if (r == WEFT_OK)
+		r = behind_settle(js, id, err);
 	if (r == WEFT_OK && !l->file)
 		r = live_open_file(js, l,
 				   js->read_only ? FILE_READ : FILE_WRITE, err);
 	if (r == WEFT_OK) {
 		bool good = file_stat(l->file->f, &st) == 0 && st.links &&
 			    st.size == l->end && !l->strange &&
+			    !atomic_load(&l->odd) &&
 			    !id_is_zero(&l->own.rec.id);
 
 		lock(js);
@@ -452,8 +456,10 @@ static int source_again(struct jsonl *js, const struct weft_id *id,
 int lookup_source(struct jsonl *js, const struct weft_id *id,
 		  struct page_source *ret, struct weft_error *err)
 {
-	int r;
+	int r = behind_settle(js, id, err);
 
+	if (r < 0)
+		return r;
 	if (source_from_memory(js, id, ret))
 		return WEFT_OK;
 	r = source_by_opening(js, id, ret, err);

@@ -115,7 +115,7 @@ static int fill(struct jsonl *js, struct live *l, struct op_set *s,
 		.last = head,
 		.backwards = 1,
 	};
-	int status = WEFT_OK;
+	int status = behind_settle(js, &l->id, err);
 	bool done = head <= src.fork_seq;
 
 	while (!done && status == WEFT_OK) {

@@ -396,8 +396,8 @@ static int log_position(struct rebuild *b, uint64_t *ret)
 	return WEFT_OK;
 }
 
-int reindex(struct jsonl *js, struct store_report *report,
-	    struct weft_error *err)
+static int reindex_files(struct jsonl *js, struct store_report *report,
+			 struct weft_error *err)
 {
 	struct rebuild b = { .js = js, .report = report, .err = err };
 	uint64_t position;
@@ -429,5 +429,16 @@ int reindex(struct jsonl *js, struct store_report *report,
 	if (!js->read_only)
 		r = catch_up(js, err);
 	(void)pthread_mutex_unlock(&js->writer);
+	return r;
+}
+
+int reindex(struct jsonl *js, struct store_report *report,
+	    struct weft_error *err)
+{
+	int r = behind_pause(js, err);
+
+	if (r == WEFT_OK)
+		r = reindex_files(js, report, err);
+	behind_resume(js);
 	return r;
 }

@@ -223,8 +223,7 @@ int replay_frame(struct jsonl *js, const struct frame *f,
 
 /* ---- apply ---- */
 
-/* Give up the space that was kept for this. */
-static void give_up_reserve(struct jsonl *js)
+void give_up_reserve(struct jsonl *js)
 {
 	char path[PATH_BYTES];
 
@@ -245,16 +244,24 @@ static int open_for_apply(struct jsonl *js, struct live *l, bool begins,
 	return r == WEFT_OK ? live_open_file(js, l, flags, err) : r;
 }
 
-/* Records on their way into files, which stay open meanwhile. */
-struct pieces {
-	struct piece v[256];
-	struct live_file *held[256];
-	size_t n;
-};
-
-/* Find a record its file, or replay it where nothing is known of the file. */
-static int place_record(struct jsonl *js, struct pieces *p,
+/* Write one record; where there is no room it gets the reserve. */
+static int write_record(struct jsonl *js, struct live *l,
 			const struct frame_record *r, struct weft_error *err)
+{
+	struct file *f = l->file->f;
+	ssize_t n = file_write(f, r->bytes.ptr, r->bytes.len, r->offset);
+
+	if (n == -ENOSPC || n == -EDQUOT) {
+		give_up_reserve(js);
+		n = file_write(f, r->bytes.ptr, r->bytes.len, r->offset);
+	}
+	return n < 0 ? fail_errno(err, (int)-n, "write a session's file") :
+		       WEFT_OK;
+}
+
+/* Into its file or, where nothing is known of that, by replaying it. */
+static int apply_record(struct jsonl *js, const struct frame_record *r,
+			const uint64_t *behind, struct weft_error *err)
 {
 	struct live *l;
 	int status = WEFT_OK;
@@ -264,56 +271,29 @@ static int place_record(struct jsonl *js, struct pieces *p,
 	(void)pthread_mutex_unlock(&js->mutex);
 	if (!l)
 		return replay_record(js, r, err);
-	if (!l->file)
+	if (behind && behind_add(js, l, r, *behind))
+		return WEFT_OK;
+	if (behind)
+		status = behind_settle(js, &r->session, err);
+	if (status == WEFT_OK && !l->file)
 		status = open_for_apply(js, l, r->offset == 0, err);
-	if (status < 0)
-		return status;
-	p->held[p->n] = live_file_ref(l->file);
-	p->v[p->n++] = (struct piece){ .file = l->file->f,
-				       .bytes = r->bytes,
-				       .offset = r->offset };
-	return WEFT_OK;
+	return status < 0 ? status : write_record(js, l, r, err);
 }
 
-/* Write them; one that finds no room gets the reserve. */
-static int write_pieces(struct jsonl *js, struct pieces *p,
-			struct weft_error *err)
+int apply_frame(struct jsonl *js, const struct frame *f, bool may_lag,
+		struct weft_error *err)
 {
-	int r = WEFT_OK;
-
-	spread_writes(&js->spread, p->v, p->n);
-	for (size_t i = 0; i < p->n; i++) {
-		struct piece *v = &p->v[i];
-
-		if (v->result == -ENOSPC || v->result == -EDQUOT) {
-			give_up_reserve(js);
-			spread_writes(&js->spread, v, 1);
-		}
-		if (v->result < 0)
-			r = fail_errno(err, -v->result,
-				       "write a session's file");
-		live_file_unref(p->held[i]);
-	}
-	p->n = 0;
-	return r;
-}
-
-int apply_frame(struct jsonl *js, const struct frame *f, struct weft_error *err)
-{
-	struct pieces p = { .n = 0 };
+	const uint64_t *behind = may_lag ? &f->lsn : NULL;
 	struct frame_record rec;
 	size_t pos = 0;
-	int r = WEFT_OK, written;
+	int r = may_lag ? WEFT_OK : behind_settle_all(js, err);
 
 	while (r == WEFT_OK && frame_next(f, &pos, &rec)) {
-		r = place_record(js, &p, &rec, err);
+		r = apply_record(js, &rec, behind, err);
 		if (r == WEFT_NO_SPACE) {
 			give_up_reserve(js);
-			r = place_record(js, &p, &rec, err);
+			r = apply_record(js, &rec, behind, err);
 		}
-		if (r == WEFT_OK && p.n == ARRAY_LEN(p.v))
-			r = write_pieces(js, &p, err);
 	}
-	written = write_pieces(js, &p, r == WEFT_OK ? err : NULL);
-	return r == WEFT_OK ? written : r;
+	return r;
 }

@@ -396,15 +396,11 @@ static int try_rewrite(struct jsonl *js, store_plan *plan, void *ctx,
 	return r;
 }
 
-int rewrite_planned(struct jsonl *js, store_plan *plan, void *ctx,
-		    struct weft_error *err)
+static int rewrite_paused(struct jsonl *js, store_plan *plan, void *ctx,
+			  struct weft_error *err)
 {
-	int r;
+	int r = checkpoint_wait(js, err);
 
-	if (js->read_only)
-		return fail(err, WEFT_READ_ONLY, "%s is open for reading only",
-			    js->dir);
-	r = checkpoint_wait(js, err);
 	if (r < 0)
 		return r;
 	r = AGAIN;
@@ -422,4 +418,20 @@ int rewrite_planned(struct jsonl *js, store_plan *plan, void *ctx,
 				 "others write to the session without a pause: "
 				 "try again later") :
 			    r;
+}
+
+int rewrite_planned(struct jsonl *js, store_plan *plan, void *ctx,
+		    struct weft_error *err)
+{
+	int r;
+
+	if (js->read_only)
+		return fail(err, WEFT_READ_ONLY, "%s is open for reading only",
+			    js->dir);
+	/* What is in the files is what is there. */
+	r = behind_pause(js, err);
+	if (r == WEFT_OK)
+		r = rewrite_paused(js, plan, ctx, err);
+	behind_resume(js);
+	return r;
 }

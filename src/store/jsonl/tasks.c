@@ -244,14 +244,9 @@ static int do_alone(struct jsonl *js, uint32_t task,
 	return r;
 }
 
-int jsonl_maintain(struct store *s, uint32_t task, struct store_report *report,
+static int do_task(struct jsonl *js, uint32_t task, struct store_report *report,
 		   struct weft_error *err)
 {
-	struct jsonl *js = jsonl_of(s);
-	int r = js_check(js, err);
-
-	if (r < 0)
-		return r;
 	switch ((enum store_task)task) {
 	case TASK_CHECKPOINT:
 		return js->read_only ? WEFT_OK : checkpoint(js, err);
@@ -271,4 +266,22 @@ int jsonl_maintain(struct store *s, uint32_t task, struct store_report *report,
 			err);
 	}
 	return fail(err, WEFT_INVALID, "no such task: %u", task);
+}
+
+int jsonl_maintain(struct store *s, uint32_t task, struct store_report *report,
+		   struct weft_error *err)
+{
+	struct jsonl *js = jsonl_of(s);
+	int r = js_check(js, err);
+
+	if (r < 0)
+		return r;
+	if (task == TASK_SUSPEND || task == TASK_CHECKPOINT)
+		return do_task(js, task, report, err);
+	/* They look at the files. */
+	r = behind_pause(js, err);
+	if (r == WEFT_OK)
+		r = do_task(js, task, report, err);
+	behind_resume(js);
+	return r;
 }

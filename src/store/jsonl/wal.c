@@ -451,6 +451,7 @@ static void encode_state(const struct wal_state *st, char out[STATE_BYTES])
 	put_le64(out + 40, st->rewrites);
 	put_le64(out + 48, st->boot);
 	put_le32(out + 56, st->failed);
+	put_le64(out + 60, st->behind);
 	put_le32(out + 76, crc32c(0, out, 76));
 }
 
@@ -467,6 +468,7 @@ static bool decode_state(const char in[STATE_BYTES], struct wal_state *st)
 		.rewrites = get_le64(in + 40),
 		.boot = get_le64(in + 48),
 		.failed = get_le32(in + 56),
+		.behind = get_le64(in + 60),
 	};
 	return true;
 }

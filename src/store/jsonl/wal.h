@@ -16,6 +16,7 @@
  *
  *   OPEN   shared by every opener for as long as it lives; who gets it
  *          exclusively is alone, and may recover
+ *   READ   shared by every opener that only reads
  *   BATCH  held while a batch is planned, written and flushed
  *   CKPT   held by the one who checkpoints or rewrites files
  *
@@ -38,7 +39,7 @@
 #define WAL_SEGMENTS_MAX  8
 #define WAL_RESERVE_BYTES KIB(256)
 
-enum wal_lock { WAL_OPEN, WAL_BATCH = 2, WAL_CKPT };
+enum wal_lock { WAL_OPEN, WAL_READ, WAL_BATCH, WAL_CKPT };
 
 struct wal_segment {
 	uint64_t base, size; /* positions base .. base + size */
@@ -62,6 +63,7 @@ struct wal_state {
 	uint64_t control_no;
 	uint64_t rewrites; /* how often a session file was replaced */
 	uint64_t boot;     /* of the machine, 0: not known */
+	uint64_t behind;   /* the oldest frame that is not in its files, or 0 */
 	uint32_t failed;   /* no more writes until a lone opener */
 };
 
@@ -96,6 +98,9 @@ void wal_close(struct wal *w);
 int wal_try_lock(struct wal *w, enum wal_lock which, bool shared,
 		 struct weft_error *err);
 void wal_unlock(struct wal *w, enum wal_lock which);
+
+/* Whether nobody else has the store open; needs BATCH, so that it stays so. */
+bool wal_is_alone(struct wal *w);
 
 /* Queue up and take BATCH; WEFT_BUSY after busy_ms, naming the holder. */
 int wal_lock_batch(struct wal *w, uint64_t busy_ms, struct weft_error *err);

@@ -46,6 +46,12 @@ void wal_unlock(struct wal *w, enum wal_lock which)
 		(void)file_lock(w->lock_file, which, 1, FILE_UNLOCK);
 }
 
+bool wal_is_alone(struct wal *w)
+{
+	return file_lock(w->lock_file, WAL_OPEN, WAL_READ - WAL_OPEN + 1,
+			 FILE_LOCK_LOOK) == 0;
+}
+
 /* ---- who holds it ---- */
 
 static long holder_of(struct wal *w)

@@ -76,6 +76,8 @@ static int view_read_events(struct store_view *v, const struct event_range *r,
 		return WEFT_OK;
 	if (status == WEFT_OK)
 		status = live_check_file(js, l, err);
+	if (status == WEFT_OK)
+		status = behind_settle(js, &l->id, err);
 	if (status < 0)
 		return status;
 	return page_read(&(struct page_source){ .session = l->id,
@@ -418,6 +420,7 @@ static int publish(struct jsonl *js, const struct batch *b,
 	int r = take_over(js, b, f->end, err);
 
 	js->st.end = js->st.prev = f->end;
+	behind_tell(js);
 	if (r < 0)
 		live_drop_all(js); /* without memory: read it again, later */
 	(void)pthread_mutex_lock(&js->mutex);
@@ -484,7 +487,7 @@ static int commit(struct jsonl *js, struct batch *b, struct outcome *ret,
 	r = wal_write_frame(&js->wal, f.lsn, buf_str(&js->frame), err);
 	if (r < 0)
 		return give_up(js, r, r != WEFT_NO_SPACE, err);
-	r = apply_frame(js, &f, err);
+	r = apply_frame(js, &f, behind_may_add(js, b->n_runs), err);
 	/* It stays at the end of the log, where the next one to enter finds
 	 * it; only a disk that fails ends all writing. */
 	if (r < 0)
@@ -536,6 +539,10 @@ static int write_once(struct jsonl *js, const struct store_want *want,
 		leave(js);
 		return r;
 	}
+	/* What could not be written to its file goes first. */
+	r = behind_check(js, err);
+	if (r < 0)
+		return give_up(js, r, r == WEFT_IO, err);
 	(void)live_evict(js, 0);
 	/* Better to look for room before the work of planning. */
 	ret->need = round_up(want->bytes + FRAME_HEAD, FRAME_UNIT);

@@ -1,0 +1,173 @@
+/*
+ * behind.c - scenarios of lines that are durable and not yet in their files.
+ *
+ * A writes for itself and leaves its lines behind (STORE_LAGGING).  Whoever
+ * comes then, whatever becomes of A, and whatever becomes of the machine: what
+ * was acknowledged is there for everybody, at once.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "crash/scenarios.h"
+
+#define SESSIONS 3
+
+/* Sessions with a line each in their files, and some behind of each. */
+static void leave_behind(struct lab *l, struct weft_id s[SESSIONS])
+{
+	l->flags = STORE_LAGGING;
+	lab_ok(l, lab_open(l, A));
+	lab_start(l, A);
+	for (int i = 0; i < SESSIONS; i++) {
+		s[i] = lab_create(l, i ? NULL : "key");
+		lab_say(l, &s[i], 500);
+	}
+	lab_ok(l, lab_commit(l));
+	for (int round = 0; round < 3; round++) {
+		lab_start(l, A);
+		for (int i = 0; i < SESSIONS; i++)
+			lab_say(l, &s[i], 100 + (size_t)round);
+		lab_ok(l, lab_commit(l));
+	}
+}
+
+static size_t lines_in_file(struct lab *l, const struct weft_id *s)
+{
+	char path[128], *text;
+	size_t bytes = 0, n = 0;
+
+	lab_path(l, s, path);
+	text = simdisk_read(l->disk, path, &bytes);
+	assert_non_null(text);
+	for (size_t i = 0; i < bytes; i++)
+		n += text[i] == '\n';
+	free(text);
+	return n;
+}
+
+/* The scenarios are about something: lines do stay behind. */
+static void lines_stay_behind_and_are_seen(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s[SESSIONS];
+
+	leave_behind(l, s);
+	assert_int_equal(lines_in_file(l, &s[0]), 3);
+	must_be_fine(l, check_cuts(l, 1));
+	must_be_fine(l, check_store(l, l->store[A], lab_now(l), NULL));
+	assert_int_equal(lines_in_file(l, &s[0]), 6);
+	lab_ok(l, lab_say_one(l, A, &s[0], 100));
+	assert_int_equal(lines_in_file(l, &s[0]), 6);
+	lab_ok(l, lab_task(l, A, TASK_CHECKPOINT));
+	assert_int_equal(lines_in_file(l, &s[0]), 7);
+	must_be_fine(l, check_cuts(l, 2));
+}
+
+static void who_joins_finds_all_of_it(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s[SESSIONS];
+
+	leave_behind(l, s);
+	lab_ok(l, lab_open(l, B));
+	for (int i = 0; i < SESSIONS; i++)
+		assert_int_equal(lines_in_file(l, &s[i]), 6);
+	must_be_fine(l, check_store(l, l->store[B], lab_now(l), NULL));
+	/* From now on nobody leaves anything behind. */
+	lab_ok(l, lab_say_one(l, B, &s[0], 100));
+	lab_ok(l, lab_say_one(l, A, &s[0], 100));
+	lab_ok(l, lab_say_one(l, A, &s[1], 100));
+	assert_int_equal(lines_in_file(l, &s[0]), 8);
+	assert_int_equal(lines_in_file(l, &s[1]), 7);
+	must_be_fine(l, check_store(l, l->store[A], lab_now(l), NULL));
+	must_be_fine(l, check_cuts(l, 1));
+	/* And alone again it does. */
+	lab_ok(l, lab_close(l, B));
+	lab_ok(l, lab_say_one(l, A, &s[1], 100));
+	assert_int_equal(lines_in_file(l, &s[1]), 7);
+	lab_ok(l, lab_close(l, A));
+	must_be_fine(l, check_cuts(l, 2));
+	lab_ok(l, lab_open(l, B));
+	assert_int_equal(lines_in_file(l, &s[1]), 8);
+}
+
+static void who_may_not_write_finds_all_of_it(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s[SESSIONS];
+	struct store_open o = {
+		.path = str_of(LAB_DIR),
+		.flags = STORE_READ_ONLY | STORE_BY_HAND,
+		.clock = &l->f.clock,
+	};
+	struct store *reader;
+
+	leave_behind(l, s);
+	lab_ok(l, store_limits_fill(&o.limits, &l->f.err));
+	o.fs = simdisk_process(l->disk);
+	lab_ok(l, store_jsonl.open(&o, &reader, &l->f.err));
+	must_be_fine(l, check_store(l, reader, lab_now(l), NULL));
+	lab_ok(l, lab_say_one(l, A, &s[0], 100));
+	assert_int_equal(lines_in_file(l, &s[0]), 7);
+	lab_ok(l, store_close(reader, &l->f.err));
+}
+
+/* It dies before its n-th change from there on; somebody had joined, comes
+ * later beside another, or is alone. */
+static void whoever_dies_leaves_nothing_out(void **state)
+{
+	bool died = true;
+
+	(void)state;
+	for (uint64_t n = 1; died; n++) {
+		for (int joined = 0; joined < 2; joined++) {
+			struct lab *l = lab_new();
+			struct weft_id s[SESSIONS];
+
+			leave_behind(l, s);
+			simdisk_kill_at(l->fs[A], n);
+			if (joined)
+				lab_ok(l, lab_open(l, B));
+			(void)lab_say_one(l, A, &s[0], 100);
+			if (!simdisk_is_dead(l->fs[A]))
+				(void)lab_task(l, A, TASK_CHECKPOINT);
+			died = simdisk_is_dead(l->fs[A]);
+			simdisk_kill(l->fs[A]);
+			if (!joined)
+				lab_ok(l, lab_open(l, B));
+			lab_ok(l, lab_touch(l, B));
+			must_be_fine(l, lab_resolve(l, B));
+			must_be_fine(l, check_store(l, l->store[B], lab_now(l),
+						    NULL));
+			lab_ok(l, lab_say_one(l, B, &s[0], 100));
+			must_be_fine(l, check_cuts(l, n));
+			lab_free(l);
+		}
+	}
+}
+
+/* Somebody saves a file while lines of it are behind. */
+static void an_editor_loses_no_line(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s[SESSIONS];
+	char path[128];
+
+	leave_behind(l, s);
+	lab_path(l, &s[1], path);
+	assert_int_equal(simdisk_append(l->disk, path, STR("by hand\n")), 0);
+	must_be_fine(l, check_store(l, l->store[A], lab_now(l), NULL));
+	lab_ok(l, lab_say_one(l, A, &s[1], 100));
+	lab_ok(l, lab_task(l, A, TASK_CHECKPOINT));
+	must_be_fine(l, check_store(l, l->store[A], lab_now(l), NULL));
+}
+
+static const struct CMUnitTest tests[] = {
+	LAB_TEST(lines_stay_behind_and_are_seen),
+	LAB_TEST(who_joins_finds_all_of_it),
+	LAB_TEST(who_may_not_write_finds_all_of_it),
+	LAB_TEST(whoever_dies_leaves_nothing_out),
+	LAB_TEST(an_editor_loses_no_line),
+};
+
+const struct suite behind_scenarios = { tests, ARRAY_LEN(tests) };
