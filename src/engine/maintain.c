@@ -40,7 +40,9 @@ struct run {
 	struct retention retention;
 	int64_t now_ms;
 	struct session_rec book; /* id zero: there is none yet */
-	uint64_t token;          /* of our lease */
+	struct weft_id *doomed;  /* to be purged; the rest tomorrow */
+	size_t n_doomed;
+	uint64_t token; /* of our lease */
 	int64_t renewed_at;
 };
 
@@ -253,6 +255,21 @@ static int remove_one(struct run *t, const struct session_rec *rec,
 		      spare(t, rec, "in use", a, err);
 }
 
+/* Remember what is to be purged: that is done for all at once. */
+static int note_purge(struct run *t, const struct session_rec *rec,
+		      struct weft_str why, struct weft_error *err)
+{
+	if (t->n_doomed == MAINTAIN_ITEMS)
+		return WEFT_OK;
+	if (!t->doomed)
+		t->doomed =
+			ARENA_ARRAY(t->arena, struct weft_id, MAINTAIN_ITEMS);
+	if (!t->doomed)
+		return arena_error(t->arena, err);
+	t->doomed[t->n_doomed++] = rec->id;
+	return note(t, &t->report->purged, rec, why, err);
+}
+
 static int judge_one(struct run *t, const struct session_rec *rec,
 		     struct arena *a, struct weft_error *err)
 {
@@ -269,8 +286,7 @@ static int judge_one(struct run *t, const struct session_rec *rec,
 		r = remove_one(t, rec, why, a, err);
 		break;
 	case RETENTION_PURGE:
-		if (t->ask->dry)
-			r = note(t, &t->report->purged, rec, why, err);
+		r = note_purge(t, rec, why, err);
 		break;
 	}
 	return r;
@@ -309,6 +325,65 @@ static int judge_all(struct run *t, struct weft_error *err)
 		r = keep_lease(t, err);
 	}
 	return r;
+}
+
+/* It is not purged after all, and why. */
+static void pardon(struct run *t, const struct weft_id *id, const char *why)
+{
+	struct maintain_list *from = &t->report->purged;
+	struct maintain_list *to = &t->report->spared;
+
+	for (size_t i = 0; i < from->n; i++) {
+		struct maintain_item item = from->v[i];
+
+		if (!id_eq(&item.session, id))
+			continue;
+		from->v[i] = from->v[--from->n];
+		from->count--;
+		from->bytes -= item.bytes;
+		item.why = arena_str(t->arena, str_of(why));
+		to->count++;
+		to->bytes += item.bytes;
+		if (!to->v)
+			to->v = ARENA_ARRAY(t->arena, struct maintain_item,
+					    MAINTAIN_ITEMS);
+		if (to->v && to->n < MAINTAIN_ITEMS)
+			to->v[to->n++] = item;
+		return;
+	}
+}
+
+/* Whether one session was refused, and nothing else went wrong. */
+static bool is_refusal(int code)
+{
+	return code == WEFT_LEASED || code == WEFT_CONFLICT ||
+	       code == WEFT_DELETED || code == WEFT_NOT_FOUND ||
+	       code == WEFT_STALE;
+}
+
+static int purge_all(struct run *t, struct weft_error *err)
+{
+	struct weft_error problem = { 0 };
+	struct drop_report report;
+	int r;
+
+	if (!t->n_doomed)
+		return WEFT_OK;
+	r = engine_purge(t->e, t->doomed, t->n_doomed, 0, false, t->arena,
+			 &report, &problem);
+	if (r != WEFT_OK && t->n_doomed == 1 && is_refusal(r)) {
+		pardon(t, &t->doomed[0], problem.message);
+		return WEFT_OK;
+	}
+	if (r != WEFT_OK) {
+		if (err)
+			*err = problem;
+		return r;
+	}
+	for (size_t i = 0; i < report.n_refused; i++)
+		pardon(t, &report.refused[i].session,
+		       report.refused[i].err.message);
+	return t->arena->failed ? arena_error(t->arena, err) : WEFT_OK;
 }
 
 /* Whether the clock says a time long after anything that is in the store. */
@@ -425,12 +500,17 @@ static int leave(struct run *t, int so_far, struct weft_error *err)
 
 static int work(struct run *t, struct weft_error *err)
 {
+	struct drop_report finished;
 	int r;
 
 	t->report->ran = true;
 	if (!t->ask->dry)
 		suspend(t);
 	r = judge_all(t, err);
+	if (r == WEFT_OK && !t->ask->dry)
+		r = purge_all(t, err);
+	if (r == WEFT_OK && !t->ask->dry)
+		r = engine_finish_purges(t->e, t->arena, &finished, err);
 	if (r == WEFT_OK && !t->ask->dry) {
 		collect(t);
 		r = write_book(t, err);

@@ -115,6 +115,57 @@ static void what_is_idle_goes_into_the_trash(void **state)
 	assert_string_equal(desk_texts(d, "old"), "hello");
 }
 
+static bool is_there(struct desk *d, const char *id)
+{
+	int r = desk_try_call(d, "{\"method\":\"history\",\"session\":\"%s\"}",
+			      id);
+
+	return r == WEFT_OK;
+}
+
+static void what_was_long_in_the_trash_is_purged(void **state)
+{
+	struct desk *d = *state;
+	const char *old = spoken(d, ""), *other, *thrown, *report;
+	int64_t then;
+
+	thrown = spoken(d, "\"channel\":\"slack\"");
+	other = spoken(d, "");
+	configure(d, "{\"retention\":{\"rules\":[{\"channel\":\"slack\"},"
+		     "{\"idle_days\":30}],\"trash_days\":7}}");
+	d->now_ms += 31 * DAY;
+	(void)desk_say(d, d->id, "here");
+	(void)desk_call(d, "{\"method\":\"delete\",\"session\":\"%s\"}",
+			thrown);
+	(void)cleanup(d, false);
+	assert_true(is_deleted(d, old));
+	then = d->now_ms;
+	d->now_ms = then + 7 * DAY;
+	(void)desk_say(d, d->id, "here");
+	(void)desk_call(d, "{\"method\":\"restore\",\"session\":\"%s\"}",
+			other);
+	(void)desk_say(d, other, "again");
+	assert_string_equal(ids(d, cleanup(d, false), "purged"), "");
+	d->now_ms++;
+	report = cleanup(d, true);
+	assert_string_equal(ids(d, report, "purged"), old);
+	assert_string_equal(why(d, report, old),
+			    "in the trash for more than 7 days");
+	assert_true(is_there(d, old));
+	assert_string_equal(ids(d, cleanup(d, false), "purged"), old);
+	assert_false(is_there(d, old));
+	/* What no rule is about stays where a person has put it. */
+	assert_true(is_there(d, thrown));
+	assert_true(is_there(d, other));
+	assert_string_equal(ids(d, cleanup(d, false), "purged"), "");
+	/* A clock that was wrong when it was thrown away purges nothing. */
+	d->now_ms = INT64_C(4070908800000);
+	(void)desk_call(d, "{\"method\":\"delete\",\"session\":\"%s\"}", other);
+	d->now_ms = then + 100 * DAY;
+	(void)desk_say(d, d->id, "here");
+	assert_string_equal(ids(d, cleanup(d, false), "purged"), "");
+}
+
 /* Time that only the machine has spent in a session keeps nothing alive. */
 static void background_writes_do_not_count(void **state)
 {
@@ -422,6 +473,7 @@ static void of_many_one_runs(void **state)
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(nothing_is_removed_unless_it_is_configured),
 	PUBLIC_TEST(what_is_idle_goes_into_the_trash),
+	PUBLIC_TEST(what_was_long_in_the_trash_is_purged),
 	PUBLIC_TEST(background_writes_do_not_count),
 	PUBLIC_TEST(what_is_in_use_is_spared),
 	PUBLIC_TEST(caps_keep_the_latest),
