@@ -332,6 +332,32 @@ static void what_is_referred_to_stays(void **state)
 	assert_int_equal(count_blobs(d), 2);
 }
 
+/* Who removes messages for good removes what only they had. */
+static void what_is_erased_takes_its_blobs_along(void **state)
+{
+	struct desk *d = *state;
+	const char *shared = message(d, image(d, 4000, 0));
+	const char *other = desk_new(d, "");
+	uint64_t seq = append(d, d->id, shared);
+	uint64_t own = append(d, d->id, message(d, image(d, 4000, 1)));
+
+	(void)append(d, d->id, message(d, image(d, 4000, 2)));
+	(void)append(d, other, shared);
+	assert_int_equal(count_blobs(d), 3);
+	(void)desk_call(d,
+			"{\"method\":\"erase\",\"session\":\"%s\","
+			"\"messages\":[%llu,%llu]}",
+			d->id, (unsigned long long)seq,
+			(unsigned long long)own);
+	assert_int_equal(count_blobs(d), 2);
+	assert_int_equal(number_in(d, desk_call(d, "{\"method\":\"reindex\"}"),
+				   "changed"),
+			 0);
+	(void)desk_call(d, "{\"method\":\"purge\",\"session\":\"%s\"}", d->id);
+	assert_int_equal(count_blobs(d), 1);
+	expect_parts(d, shared, body_at(d, other, desk_head(d, other), NULL));
+}
+
 static void cleaning_up_collects_too(void **state)
 {
 	struct desk *d = *state;
@@ -547,6 +573,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(the_same_image_is_kept_once),
 	PUBLIC_TEST(forks_and_markers_add_kilobytes),
 	PUBLIC_TEST(what_is_referred_to_stays),
+	PUBLIC_TEST(what_is_erased_takes_its_blobs_along),
 	PUBLIC_TEST(cleaning_up_collects_too),
 	PUBLIC_TEST(references_are_found_again),
 	PUBLIC_TEST(an_operation_can_be_repeated),

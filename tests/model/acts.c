@@ -183,6 +183,11 @@ static struct oracle_message message_of(uint32_t a, uint32_t b)
 		m.results_only = true;
 	else if (m.role != 't' && !(m.role == 'a' && a / 10 % 4 == 0))
 		fill_text(m.text, sizeof(m.text), a / 100);
+	/* Few different ones: most are there already. */
+	if (*m.text && a / 100 % 61 == 0)
+		(void)snprintf(m.image, sizeof(m.image), "%sQUI%c",
+			       a / 6100 % 2 ? "iVBORw0K" : "",
+			       "=D"[a / 12200 % 2]);
 	m.background = b % 7 == 0;
 	m.has_usage = m.role == 'a' && b / 7 % 2;
 	if (m.has_usage) {
@@ -197,12 +202,17 @@ static struct oracle_message message_of(uint32_t a, uint32_t b)
 static void add_parts(struct buf *b, const struct oracle_message *m,
 		      bool as_content)
 {
-	if (*m->text && as_content) {
+	if (*m->text && as_content && !*m->image) {
 		buf_add_lit(b, ",\"content\":");
 		buf_add_json(b, str_of(m->text));
 	} else if (*m->text) {
 		buf_add_lit(b, ",\"parts\":[{\"type\":\"text\",\"text\":");
 		buf_add_json(b, str_of(m->text));
+		if (*m->image)
+			buf_printf(b,
+				   "},{\"type\":\"image\",\"image_mime_type\""
+				   ":\"image/png\",\"image_base64\":\"%s\"",
+				   m->image);
 		buf_add_lit(b, "}]");
 	} else if (m->role == 'a') {
 		buf_add_lit(b, ",\"parts\":[{\"type\":\"tool_use\",\"id\":"

@@ -36,7 +36,7 @@ static void compare_message(struct world *w, const struct weft_event *e,
 {
 	CLEANUP(buf_done) struct buf b;
 	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
-	yyjson_val *root, *text;
+	yyjson_val *root, *text, *image;
 	const char *role;
 
 	buf_init(&b, MIB(1));
@@ -58,6 +58,11 @@ static void compare_message(struct world *w, const struct weft_event *e,
 	if (strcmp(*m->text ? m->text : "", text ? yyjson_get_str(text) : "") !=
 	    0)
 		world_wrong(w, "message %llu: another text",
+			    (unsigned long long)e->seq);
+	image = yyjson_obj_get(yyjson_arr_get(yyjson_obj_get(root, "parts"), 1),
+			       "image_base64");
+	if (strcmp(m->image, image ? yyjson_get_str(image) : "") != 0)
+		world_wrong(w, "message %llu: another image",
 			    (unsigned long long)e->seq);
 }
 

@@ -311,7 +311,9 @@ static bool same_message(const struct oracle_message *a,
 			 const struct oracle_message *b)
 {
 	return a->role == b->role && a->results_only == b->results_only &&
-	       strcmp(a->text, b->text) == 0 && a->has_usage == b->has_usage &&
+	       strcmp(a->text, b->text) == 0 &&
+	       strcmp(a->image, b->image) == 0 &&
+	       a->has_usage == b->has_usage &&
 	       (!a->has_usage ||
 		(a->input == b->input && a->output == b->output &&
 		 a->cost_milli == b->cost_milli));

@@ -30,6 +30,7 @@ struct oracle_message {
 	char role;         /* u(ser), a(ssistant), t(ool), s(ystem) */
 	char text[1200];   /* of its text part; empty: it has none */
 	bool results_only; /* of the user: nothing but results of tools */
+	char image[16];    /* base64 behind the text, or empty */
 	bool background;
 	bool has_usage;
 	long input, output;

@@ -150,6 +150,8 @@ static int remove_one(const char *path, const struct stat *st, int kind,
 
 static bool world_begin(struct world *w)
 {
+	size_t n;
+
 	w->now_ms = BEGIN_MS;
 	arena_init(&w->arena, 0);
 	w->oracle = oracle_new();
@@ -159,6 +161,10 @@ static bool world_begin(struct world *w)
 		make_schema(w);
 	else if (!make_directory(w))
 		return false;
+	/* Long texts are to be blobs, too. */
+	n = strlen(w->url);
+	(void)snprintf(w->url + n, sizeof(w->url) - n, "%cblob_bytes=500",
+		       strchr(w->url, '?') ? '&' : '?');
 	return open_store(w);
 }
 

@@ -1,8 +1,8 @@
 /*
  * refs.c - which session refers to which blobs: rows of blob_refs.
  *
- * A write adds what its messages refer to (apply.c).  Whoever takes events away
- * has the rows of their session made anew.
+ * A write adds what its messages refer to, and one that takes events away says
+ * what is left (apply.c).  Here all of it is found again from the events.
  */
 #include <stdlib.h>
 
@@ -128,33 +128,4 @@ int sql_refs_settle(struct sql_conn *c, const struct weft_id *session,
 	r = sql_run(c, Q_CLEAR_REFS_OF, SQL_ROW(sql_id(session)), NULL, NULL,
 		    err);
 	return r == WEFT_OK ? put_rows(c, session, refs, a, err) : r;
-}
-
-int sql_refs_renew(struct sql_conn *c, const struct weft_id *session,
-		   struct weft_error *err)
-{
-	CLEANUP(arena_done) struct arena page_arena, own;
-	struct event_range range = { .session = *session,
-				     .first = 1,
-				     .last = UINT64_MAX };
-	struct event_page page = { .done = 0 };
-	struct sql_refs refs = { 0 };
-	uint64_t changed;
-	int r = WEFT_OK;
-
-	arena_init(&page_arena, 0);
-	arena_init(&own, 0);
-	while (!page.done && r == WEFT_OK) {
-		arena_reset(&page_arena);
-		r = sql_read_events(c, &range, &page_arena, &page, err);
-		for (size_t i = 0; i < page.n && r == WEFT_OK; i++) {
-			r = sql_refs_add(&refs, &page.v[i], &own, err);
-			range.first = page.v[i].last + 1;
-		}
-		if (page.n == 0)
-			break;
-	}
-	return r == WEFT_OK ?
-		       sql_refs_settle(c, session, &refs, &own, &changed, err) :
-		       r;
 }

@@ -227,13 +227,6 @@ int sql_refs_add(struct sql_refs *refs, const struct store_event *e,
 int sql_refs_settle(struct sql_conn *c, const struct weft_id *session,
 		    struct sql_refs *refs, struct arena *a,
 		    uint64_t *ret_changed, struct weft_error *err);
-/*
- * Make the rows of a session say what its events refer to now.  For whoever
- * removes or blanks events, in the same transaction: what only they referred to
- * can be dropped then (TASK_BLOBS in store.h).
- */
-int sql_refs_renew(struct sql_conn *c, const struct weft_id *session,
-		   struct weft_error *err);
 
 /* ---- slots of struct store_ops ---- */
 
