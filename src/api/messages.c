@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "route/scope.h"
 
 #define MESSAGES (UINT64_C(1) << EVENT_MESSAGE)
 
@@ -254,6 +255,16 @@ static int view_begin(struct call *c, const struct session_rec *rec,
 	return r;
 }
 
+/* Whether the session is one in which several people talk. */
+static bool is_shared(struct call *c, const struct session_rec *rec)
+{
+	struct scope scope;
+
+	return rec->scope.len > 0 &&
+	       scope_parse(rec->scope, &c->arena, &scope, NULL) == WEFT_OK &&
+	       scope_is_shared(&scope);
+}
+
 int method_history(struct call *c)
 {
 	struct render_query q = {
@@ -275,6 +286,7 @@ int method_history(struct call *c)
 	d.range.types = MESSAGES;
 	q.session = rec.id;
 	q.first = d.range.first;
+	q.options.shared = is_shared(c, &rec);
 	if (call_has(c, "tokens") && q.options.tokens == 0)
 		return fail(c->err, WEFT_INVALID,
 			    "tokens: expected 1 or more, found 0");

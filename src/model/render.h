@@ -50,6 +50,9 @@ struct render_options {
 	 */
 	uint64_t tokens;
 	bool newest_first; /* the order in which messages are added */
+	/* Several people talk here, even if only one of them is heard in what
+	 * was added: who it is, is always said. */
+	bool shared;
 };
 
 struct render_said; /* a message, scanned */

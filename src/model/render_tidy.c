@@ -246,11 +246,12 @@ static int tidy_said(struct render_tidy *t, const struct render_said *said,
 	return r;
 }
 
-/* Names are said where several people talk. */
+/* Names are said where several people talk: as is known of the conversation,
+ * or as can be heard. */
 static void name_senders(struct render *r)
 {
 	const struct render_said *known = NULL;
-	bool several = false;
+	bool several = r->options.shared;
 
 	for (const struct render_said *s = r->first; s; s = s->next) {
 		if (s->sender.len == 0)

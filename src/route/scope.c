@@ -163,6 +163,23 @@ struct weft_str scope_key(struct weft_str signature, struct arena *a)
 	return NORM_JOIN(a, STR(SCOPE_KEY_PREFIX), str_of(hex));
 }
 
+bool scope_is_shared(const struct scope *s)
+{
+	bool shared = false;
+
+	for (size_t i = 0; i < s->n_values; i++) {
+		struct weft_str name = s->values[i].name;
+
+		if (str_eq(name, STR("sender")))
+			return false;
+		if (str_eq(name, STR("chat")) &&
+		    str_starts(s->values[i].value, STR("direct:")))
+			return false;
+		shared = true;
+	}
+	return shared;
+}
+
 bool scope_eq(const struct scope *x, const struct scope *y)
 {
 	if (x->version != y->version || !str_eq(x->agent, y->agent) ||

@@ -126,6 +126,10 @@ bool scope_eq(const struct scope *x, const struct scope *y);
 /* {"version":1,"agent_id":"main",...} */
 void scope_encode(struct buf *b, const struct scope *s);
 
+/* Whether several people may talk in it: it is no direct message, and not of
+ * one sender alone. */
+bool scope_is_shared(const struct scope *s);
+
 /* Read that again.  CORRUPT if it is no scope. */
 int scope_parse(struct weft_str json, struct arena *a, struct scope *ret,
 		struct weft_error *err);

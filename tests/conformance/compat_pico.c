@@ -670,6 +670,73 @@ static void what_comes_while_a_summary_is_made_stays(void **state)
 		   WEFT_INVALID, "one of");
 }
 
+/* ---- older keys ---- */
+
+/* Route a message of a chat on Telegram: the answer. */
+static const char *routed(struct desk *d, const char *type, const char *id)
+{
+	return desk_call(d,
+			 "{\"method\":\"route\",\"channel\":\"telegram\","
+			 "\"chat_type\":\"%s\",\"chat_id\":\"%s\","
+			 "\"sender_id\":\"%s\"}",
+			 type, id, id);
+}
+
+/* There it is copied.  Here the new session goes on from the old one, and
+ * nothing is copied. */
+static void an_older_key_is_taken_over(void **state)
+{
+	struct desk *d = *state;
+	const char *key;
+
+	add_all(d, "agent:main:telegram:direct:p17", "ab");
+	set_summary(d, "agent:main:telegram:direct:p17", "before a");
+	key = at(d, routed(d, "direct", "p17"), "key");
+	assert_memory_equal(key, "sk_v1_", 6);
+	assert_string_equal(contents(d, key), "a b");
+	assert_string_equal(summary(d, key), "\"before a\"");
+	add_all(d, key, "c");
+	/* The older name leads there too. */
+	assert_string_equal(contents(d, "agent:main:telegram:direct:p17"),
+			    "a b c");
+}
+
+static void a_session_that_is_there_is_left_alone(void **state)
+{
+	struct desk *d = *state;
+	const char *key = at(d, routed(d, "direct", "p18"), "key");
+
+	add_all(d, key, "a");
+	(void)routed(d, "direct", "p18");
+	assert_string_equal(contents(d, key), "a");
+}
+
+/* In a group it is always said who speaks, even when only one is heard in
+ * what is sent; in a direct message never, if there is only one. */
+static void in_a_group_it_is_said_who_speaks(void **state)
+{
+	static const char ann[] =
+		"{\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"text\":"
+		"\"hello\"}],\"from\":{\"id\":\"1\",\"name\":\"Ann\"}}";
+	struct desk *d = *state;
+	const char *types[] = { "direct", "group", "channel" };
+	const char *said[] = { "hello", "Ann: hello", "Ann: hello" };
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		const char *answer = routed(d, types[i], "p34");
+
+		add_full(d, at(d, answer, "key"), ann);
+		assert_string_equal(
+			at(d,
+			   desk_call(d,
+				     "{\"method\":\"history\",\"session\":"
+				     "\"%s\",\"format\":\"anthropic\"}",
+				     at(d, answer, "session")),
+			   "messages.0.content"),
+			said[i]);
+	}
+}
+
 /* ---- sub-turns ---- */
 
 static const char *stats(struct desk *d, struct weft_store *store,
@@ -849,6 +916,12 @@ static const struct CMUnitTest tests[] = {
 	     names_do_not_read_other_sessions),
 	CASE("picoclaw 16 twenty messages, a summary, a cut, saved",
 	     twenty_and_a_summary),
+	CASE("picoclaw 17 an older key is taken over (differs)",
+	     an_older_key_is_taken_over),
+	CASE("picoclaw 18 a session that is there is left alone",
+	     a_session_that_is_there_is_left_alone),
+	CASE("picoclaw: in a group it is said who speaks (differs)",
+	     in_a_group_it_is_said_who_speaks),
 	CASE("picoclaw 19 ten writers of twenty messages", ten_writers),
 	CASE("picoclaw: keys do not share files (differs)",
 	     keys_do_not_share_files),
