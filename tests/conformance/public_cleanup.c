@@ -352,6 +352,34 @@ static void it_runs_once_after_its_hour(void **state)
 	assert_int_equal(maintain(d).ran, 0);
 }
 
+/* An hour that there is twice, and one that there is not: once each day. */
+static void it_runs_once_when_clocks_change(void **state)
+{
+	static const int64_t days[] = {
+		INT64_C(1774652400000), /* 2026-03-28 00:00 in Berlin */
+		INT64_C(1792792800000), /* 2026-10-24 00:00 */
+	};
+	struct desk *d = *state;
+
+	configure(d, "{\"lifecycle\":{\"maintenance_hour\":2}}");
+	(void)setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	for (size_t i = 0; i < ARRAY_LEN(days); i++) {
+		unsigned ran = 0;
+
+		d->now_ms = days[i] + HOUR;
+		(void)desk_say(d, d->id, "here");
+		(void)maintain(d); /* what was missed */
+		/* Three days, in steps of half an hour. */
+		for (int k = 0; k < 3 * 48 - 4; k++) {
+			d->now_ms += HOUR / 2;
+			ran += maintain(d).ran;
+		}
+		assert_int_equal(ran, 3);
+	}
+	(void)at_hour(0);
+}
+
 /* Whoever boots in 2099 removes nothing, and what was said then is not taken
  * for the latest for ever. */
 static void a_clock_that_leaps_removes_nothing(void **state)
@@ -480,6 +508,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(rules_are_about_kinds_agents_and_channels),
 	PUBLIC_TEST(what_has_expired_goes),
 	PUBLIC_TEST(it_runs_once_after_its_hour),
+	PUBLIC_TEST(it_runs_once_when_clocks_change),
 	PUBLIC_TEST(a_clock_that_leaps_removes_nothing),
 	PUBLIC_TEST(a_leap_to_the_past_does_not_stop_it),
 	PUBLIC_TEST(only_one_runs),

@@ -102,6 +102,22 @@ static void an_hour_that_comes_twice_counts_once(void **state)
 		    lifecycle_last_hour(t("2026-10-25T02:00:00Z"), 3, berlin));
 }
 
+static void the_next_time_is_the_first_after_now(void **state)
+{
+	(void)state;
+	expect_time("2026-05-10T04:00:00Z",
+		    lifecycle_next_hour(t("2026-05-10T03:59:59.999Z"), 4, utc));
+	expect_time("2026-05-11T04:00:00Z",
+		    lifecycle_next_hour(t("2026-05-10T04:00:00Z"), 4, utc));
+	/* Days of 23 and of 25 hours. */
+	expect_time("2026-03-29T01:00:00Z",
+		    lifecycle_next_hour(t("2026-03-28T12:00:00Z"), 2, berlin));
+	expect_time("2026-10-25T02:00:00Z",
+		    lifecycle_next_hour(t("2026-10-24T01:00:00Z"), 3, berlin));
+	expect_time("2026-10-26T01:00:00Z",
+		    lifecycle_next_hour(t("2026-10-25T00:00:00Z"), 2, berlin));
+}
+
 /* Every minute of a year: the last time is never later than now, never more
  * than 25 hours ago, and there is one for each day. */
 static void every_minute_of_a_year(void **state)
@@ -293,6 +309,7 @@ int main(void)
 		cmocka_unit_test(the_hour_of_a_plain_day),
 		cmocka_unit_test(an_hour_that_a_clock_change_leaves_out),
 		cmocka_unit_test(an_hour_that_comes_twice_counts_once),
+		cmocka_unit_test(the_next_time_is_the_first_after_now),
 		cmocka_unit_test(every_minute_of_a_year),
 		cmocka_unit_test(the_day_ends_a_conversation),
 		cmocka_unit_test(a_pause_ends_a_conversation),
