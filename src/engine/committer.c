@@ -184,6 +184,13 @@ static void tell_watchers(struct engine *e)
 	}
 }
 
+/* Those who wait for events, and who makes them be found. */
+static void tell_all(struct engine *e)
+{
+	tell_watchers(e);
+	indexer_note(e);
+}
+
 /*
  * Write a batch and fill in all answers.  False if it must be tried in
  * smaller pieces; then nothing has happened.
@@ -219,7 +226,7 @@ static bool write_batch(struct engine *e, const struct batch *b)
 	if (r < 0)
 		fail_all(b, r, &err);
 	else
-		tell_watchers(e);
+		tell_all(e);
 	count(c, b, r == WEFT_OK);
 	return true;
 }

@@ -49,6 +49,7 @@ int engine_start(struct store *store, const struct clock_source *clock,
 	queue_init(&e->queue, (size_t)store->limits.queue,
 		   (int64_t)store->limits.idle_ms * 1000);
 	watchers_init(&e->watchers, store);
+	indexer_init(&e->indexer);
 	r = committer_start(e, err);
 	if (r < 0) {
 		(void)engine_close(e, NULL);
@@ -117,10 +118,12 @@ int engine_close(struct engine *e, struct weft_error *err)
 		return close_copy(e, err);
 	committer_stop(e);
 	watchers_close(&e->watchers);
+	indexer_stop(e);
 	r = store_close(e->store, err);
 	committer_done(e);
 	routing_done(&e->routing);
 	watchers_done(&e->watchers);
+	indexer_done(&e->indexer);
 	queue_done(&e->queue);
 	mem_free(e);
 	return r;

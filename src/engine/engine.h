@@ -419,7 +419,7 @@ int engine_purge_user(struct engine *e, struct weft_str user, bool dry,
 int engine_finish_purges(struct engine *e, struct arena *a,
 			 struct drop_report *ret, struct weft_error *err);
 
-/* ---- search (search.c, indexer.c) ---- */
+/* ---- search (search.c, index.c, indexer.c) ---- */
 
 struct search_ask {
 	struct search_query query;

@@ -27,6 +27,16 @@ struct committer {
 	_Atomic uint64_t requests, batches, events, refused;
 };
 
+/* See indexer.c. */
+struct indexer {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t thread; /* once `started`, which is set under the lock */
+	bool closing;     /* under the lock */
+	_Atomic bool started, asleep;
+	_Atomic uint64_t writes; /* how many there were */
+};
+
 /* See route.c. */
 struct routing {
 	pthread_rwlock_t lock;
@@ -48,6 +58,7 @@ struct engine {
 	struct queue queue;
 	struct committer committer;
 	struct watchers watchers;
+	struct indexer indexer;
 };
 
 /* Start a thread that the program's signals leave alone. */
@@ -111,6 +122,14 @@ int routing_upkeep(struct engine *e, struct arena *a, struct upkeep *ret,
 
 void routing_init(struct routing *r);
 void routing_done(struct routing *r);
+
+/* ---- indexer.c ---- */
+
+void indexer_init(struct indexer *x);
+void indexer_done(struct indexer *x);
+/* Something was written, or is behind. */
+void indexer_note(struct engine *e);
+void indexer_stop(struct engine *e);
 
 /* ---- committer.c ---- */
 

@@ -235,6 +235,9 @@ static int catch_up(struct search *s, struct weft_error *err)
 		r = engine_index(e, true,
 				 s->ask->wait ? UINT64_MAX : INDEX_EVENTS,
 				 &behind, err);
+	/* The store may know better than we do. */
+	if (r == WEFT_READ_ONLY)
+		return scan(s, SCAN_READ_ONLY, err);
 	return r == WEFT_OK ? scan(s, SCAN_EVENTS, err) : r;
 }
 
@@ -523,5 +526,7 @@ int engine_search(struct engine *e, const struct search_ask *ask,
 		}
 	}
 	arena_done(&s.scratch);
+	if (r == WEFT_OK && ret->behind)
+		indexer_note(e);
 	return r;
 }
