@@ -65,6 +65,31 @@ static struct place place_of(struct weft_str text, size_t at)
 	return place;
 }
 
+/* True if half of a pair is escaped at `at`: \ud800 to \udfff. */
+static bool is_surrogate(struct weft_str text, size_t at)
+{
+	const char *p = text.ptr + at;
+
+	return text.len - at >= 4 && p[0] == '\\' && p[1] == 'u' &&
+	       (p[2] | 0x20) == 'd' && (p[3] >= '8' || (p[3] | 0x20) >= 'a');
+}
+
+/* What is wrong with a string.  The place is that of the escape, or right
+ * behind it, where the other half of a pair should be. */
+static const char *string_reason(struct weft_str text, size_t at)
+{
+	if (!text_is_utf8(text))
+		return "not UTF-8";
+	if (at < text.len && (unsigned char)text.ptr[at] < 0x20)
+		return "control character in a string";
+	for (size_t back = 0; back <= 6 && back <= at && at < text.len;
+	     back++) {
+		if (is_surrogate(text, at - back))
+			return "lone surrogate in a string";
+	}
+	return "invalid escape in a string";
+}
+
 /* yyjson's codes are variables, which a switch takes only from an optimizer. */
 static const char *reason_of(struct weft_str text, const yyjson_read_err *e)
 {
@@ -78,12 +103,11 @@ static const char *reason_of(struct weft_str text, const yyjson_read_err *e)
 		{ YYJSON_READ_ERROR_UNEXPECTED_END, "unexpected end" },
 		{ YYJSON_READ_ERROR_JSON_STRUCTURE, "trailing comma" },
 		{ YYJSON_READ_ERROR_INVALID_NUMBER, "invalid number" },
-		{ YYJSON_READ_ERROR_INVALID_STRING, "invalid string" },
 		{ YYJSON_READ_ERROR_LITERAL, "invalid word" },
 	};
 
-	if (e->code == YYJSON_READ_ERROR_INVALID_STRING && !text_is_utf8(text))
-		return "not UTF-8";
+	if (e->code == YYJSON_READ_ERROR_INVALID_STRING)
+		return string_reason(text, e->pos);
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
 		if (reasons[i].code == e->code)
 			return reasons[i].reason;

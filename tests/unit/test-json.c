@@ -102,6 +102,26 @@ static void what_is_no_json_is_refused_with_its_place(void **state)
 		   "not JSON: something behind the value at line 1, column 6");
 	expect_bad(STR("\xef\xbb\xbf{}"),
 		   "not JSON: byte order mark at line 1, column 1");
+	expect_bad(STR("[\"a\xff\"]"),
+		   "not JSON: not UTF-8 at line 1, column 4");
+	expect_bad(STR("[\"\\ud800\"]"),
+		   "not JSON: lone surrogate in a string at line 1, column 9");
+	expect_bad(STR("[\"\\uD83D\\u0041\"]"),
+		   "not JSON: lone surrogate in a string at line 1, column 9");
+	expect_bad(STR("[\"\\udc00 b\"]"),
+		   "not JSON: lone surrogate in a string at line 1, column 3");
+	expect_bad(STR("[\"\\ud83d\\n\"]"),
+		   "not JSON: lone surrogate in a string at line 1, column 9");
+	expect_bad(
+		STR("[\"a\nb\"]"),
+		"not JSON: control character in a string at line 1, column 4");
+	expect_bad(
+		STR("[\"a\0b\"]"),
+		"not JSON: control character in a string at line 1, column 4");
+	expect_bad(STR("[\"\\x41\"]"),
+		   "not JSON: invalid escape in a string at line 1, column 4");
+	expect_bad(STR("[\"\\u12g4\"]"),
+		   "not JSON: invalid escape in a string at line 1, column 3");
 }
 
 static void other_dialects_are_refused(void **state)
