@@ -78,7 +78,8 @@ WEFT_API void weft_open_options_init(struct weft_open_options *o, size_t size);
  * `options` may be NULL.
  *
  * Errors: INVALID (bad URL), NOT_FOUND (NO_CREATE and none there), IO (of a
- * newer format, of somebody else, on a network file system), BUSY, CORRUPT.
+ * newer format, of somebody else, on a network file system), READ_ONLY (you
+ * may not write it; open it with WEFT_OPEN_READ_ONLY), BUSY, CORRUPT.
  */
 WEFT_API int weft_open(const char *url, const struct weft_open_options *options,
 		       struct weft_store **ret, struct weft_error *err);
