@@ -94,3 +94,33 @@ refused 7 io '*needs "tea", which this weft does not know: update weft' append t
 same "$sum" "$(sha256sum "$file")"
 same '["message 1", "message 3", "message 4"]' \
 	"$(weft history one | jsonl '[m["parts"][0]["text"] for m in d]')"
+
+# What is no file in its place, or a file out of its place, stops nothing.
+weft append --json "$(weft new --key three)" lost >/dev/null
+three=$(weft show --json three | json 'd["path"]')
+mkdir -p "$dir/store/sessions/mine/00"
+cp "$(weft show --json one | json 'd["path"]')" "$dir/store/sessions/mine/00/"
+same 3 "$(weft verify --json 2>/dev/null | json 'd["sessions"]')"
+for how in missing directory pipe; do
+	mv "$three" "$dir/three"
+	case $how in
+	directory) mkdir "$three" ;;
+	pipe) mkfifo "$three" ;;
+	esac
+	status=0
+	weft verify >"$dir/out" || status=$?
+	same 6 "$status"
+	like "*${three##*/}: offset 0: the file is missing: *" "$(cat "$dir/out")"
+	if [ $how = missing ]; then
+		refused 6 corrupt "*${three##*/} is missing: restore it, or *" history three
+		refused 6 corrupt "*${three##*/} is missing: restore it, or *" append three x
+	fi
+	same 6 "$(texts one | wc -w)"
+	weft repair --json >"$dir/out" || true
+	same '[1, false]' "$(json '[d["changed"], any("missing" in p["reason"] for p in d["damaged"])]' <"$dir/out")"
+	refused 3 not_found "no session 'three'" show three
+	[ $how != directory ] || rmdir "$three"
+	mv "$dir/three" "$three"
+	weft reindex >/dev/null
+	same lost "$(texts three)"
+done

@@ -82,6 +82,18 @@ struct walk {
 
 static int walk_dir(struct walk *w);
 
+/* A copy that somebody has put elsewhere, or a directory, is not ours. */
+static bool is_in_place(const struct walk *w, const struct weft_id *id)
+{
+	char path[PATH_BYTES];
+	struct file_stat st;
+
+	return path_session(w->js, id, path, NULL) == WEFT_OK &&
+	       strncmp(path, w->path, w->len) == 0 && path[w->len] == '/' &&
+	       !strchr(path + w->len + 1, '/') &&
+	       (fs_stat(w->js->fs, path, &st) < 0 || st.is_file);
+}
+
 /* Session files are told by their names; what else lies there is not ours. */
 static int walk_file(struct walk *w, const char *name)
 {
@@ -90,7 +102,8 @@ static int walk_file(struct walk *w, const char *name)
 
 	if (s.len != WEFT_ID_CHARS + 6 ||
 	    !str_eq(str_skip(s, WEFT_ID_CHARS), STR(".jsonl")) ||
-	    !id_parse((struct weft_str){ s.ptr, WEFT_ID_CHARS }, &id))
+	    !id_parse((struct weft_str){ s.ptr, WEFT_ID_CHARS }, &id) ||
+	    !is_in_place(w, &id))
 		return 0;
 	w->failed = w->each(w->ctx, &id);
 	return w->failed < 0 ? -1 : 0;

@@ -532,6 +532,20 @@ static int take_edits(struct jsonl *js, struct live *l, struct weft_error *err)
 	return r;
 }
 
+/* There is such a session: without its file it is not a new one. */
+static int fail_missing(struct jsonl *js, const struct live *l,
+			struct weft_error *err)
+{
+	char path[PATH_BYTES];
+	int r = path_session(js, &l->id, path, err);
+
+	return r < 0 ? r :
+		       fail(err, WEFT_CORRUPT,
+			    "%s is missing: restore it, or run 'weft reindex' "
+			    "to forget it",
+			    path);
+}
+
 int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
 {
 	struct file_stat st = { 0 };
@@ -553,6 +567,8 @@ int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
 		l->strange = l->strange || l->file;
 		r = live_open_file(js, l,
 				   js->read_only ? FILE_READ : FILE_WRITE, err);
+		if (r == WEFT_NOT_FOUND && l->own.rec.head_seq)
+			return fail_missing(js, l, err);
 		if (r < 0)
 			return r;
 		assert(l->file);

@@ -411,9 +411,12 @@ static int source_by_opening(struct jsonl *js, const struct weft_id *id,
 	r = live_load_known(js, id, &l, err);
 	if (r == WEFT_OK)
 		r = behind_settle(js, id, err);
-	if (r == WEFT_OK && !l->file)
+	if (r == WEFT_OK && !l->file) {
 		r = live_open_file(js, l,
 				   js->read_only ? FILE_READ : FILE_WRITE, err);
+		if (r == WEFT_NOT_FOUND)
+			r = 1;
+	}
 	if (r == WEFT_OK) {
 		bool good = file_stat(l->file->f, &st) == 0 && st.links &&
 			    st.size == l->end && !l->strange &&

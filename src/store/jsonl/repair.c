@@ -359,6 +359,7 @@ static int each_session(void *ctx, const struct weft_id *id)
 
 	if (r < 0)
 		return r;
+	path_session_local(id, local);
 	r = file_open(w->js->fs, path, FILE_READ, &f);
 	if (r == 0)
 		r = file_stat(f, &st);
@@ -369,11 +370,9 @@ static int each_session(void *ctx, const struct weft_id *id)
 	w->report->events += found.events;
 	if (r < 0 || found.n_problems == 0)
 		return r;
-	if (is_newer(f)) {
-		path_session_local(id, local);
+	if (is_newer(f))
 		return report_problem(w->report, id, local, 1, 0, w->err,
 				      "written by a newer weft: left alone");
-	}
 	p.gen = gen_of(f);
 	buf_init(&p.out, 0);
 	buf_init(&p.bad, 0);
@@ -389,8 +388,13 @@ int repair_all(struct jsonl *js, struct store_report *report,
 	       struct weft_error *err)
 {
 	struct walk w = { js, report, err };
+	struct store_report lost = { .arena = report->arena };
 	struct store_report ignored = { .arena = report->arena };
 	int r = path_each_session(js, each_session, &w, err);
 
+	/* Sessions without a file are forgotten by the next step, and so is
+	 * whatever the catalogue itself may suffer from. */
+	if (r == WEFT_OK && verify_rows(js, &lost, NULL) == WEFT_OK)
+		report->changed += lost.n_problems;
 	return r == WEFT_OK ? reindex(js, &ignored, err) : r;
 }

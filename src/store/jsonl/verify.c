@@ -302,8 +302,16 @@ static int each_blob(void *ctx, const struct blob_ref *ref)
 	return WEFT_OK;
 }
 
-/* Rows without a file. */
-static int check_rows(struct walk *w)
+static bool is_nowhere(struct jsonl *js, const char *path)
+{
+	struct file_stat st;
+	int r = fs_stat(js->fs, path, &st);
+
+	return r == -ENOENT || (r == 0 && !st.is_file);
+}
+
+int verify_rows(struct jsonl *js, struct store_report *report,
+		struct weft_error *err)
 {
 	struct weft_id ids[256];
 	const struct weft_id *after = NULL;
@@ -311,22 +319,19 @@ static int check_rows(struct walk *w)
 	int n, r = WEFT_OK;
 
 	for (;;) {
-		(void)pthread_rwlock_rdlock(&w->js->catalog_lock);
-		n = catalog_ids(w->js->catalog, after, ids, ARRAY_LEN(ids),
-				w->err);
-		(void)pthread_rwlock_unlock(&w->js->catalog_lock);
+		(void)pthread_rwlock_rdlock(&js->catalog_lock);
+		n = catalog_ids(js->catalog, after, ids, ARRAY_LEN(ids), err);
+		(void)pthread_rwlock_unlock(&js->catalog_lock);
 		if (n <= 0 || r < 0)
 			return n < 0 ? n : r;
 		for (int i = 0; i < n && r == WEFT_OK; i++) {
 			char path[PATH_BYTES], local[80];
-			struct file_stat st;
 
-			r = path_session(w->js, &ids[i], path, w->err);
+			r = path_session(js, &ids[i], path, err);
 			path_session_local(&ids[i], local);
-			if (r == WEFT_OK &&
-			    fs_stat(w->js->fs, path, &st) == -ENOENT)
+			if (r == WEFT_OK && is_nowhere(js, path))
 				r = report_problem(
-					w->report, &ids[i], local, 0, 0, w->err,
+					report, &ids[i], local, 0, 0, err,
 					"the file is missing: restore it, or "
 					"run 'weft reindex' to forget it");
 		}
@@ -346,7 +351,7 @@ int verify_all(struct jsonl *js, struct store_report *report,
 	if (r == WEFT_OK)
 		r = path_each_session(js, each_session, &w, err);
 	if (r == WEFT_OK)
-		r = check_rows(&w);
+		r = verify_rows(js, report, err);
 	if (r == WEFT_OK)
 		r = path_join(dir, js->dir, "blobs", err);
 	if (r == WEFT_OK)

@@ -9,6 +9,9 @@
 int verify_file(struct jsonl *js, const struct weft_id *id, struct file *f,
 		uint64_t end, struct store_report *report,
 		struct store_report *lost, struct weft_error *err);
+/* Put sessions of the catalogue that have no file into the report. */
+int verify_rows(struct jsonl *js, struct store_report *report,
+		struct weft_error *err);
 int verify_all(struct jsonl *js, struct store_report *report,
 	       struct weft_error *err);
 
