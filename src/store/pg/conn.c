@@ -1,7 +1,9 @@
 /* conn.c - connections to PostgreSQL, and their settings. */
 #include <libpq-fe.h>
 #include <stdio.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/pg/pg.h"
@@ -33,13 +35,27 @@ int pg_say(const struct pg_store *s, int code, const char *text,
 	return fail(err, code, "postgres: %s", line);
 }
 
+static size_t count_of(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, what)); text += strlen(what))
+		n++;
+	return n;
+}
+
 static int code_of_refusal(const char *text)
 {
+	size_t read_only = count_of(text, "session is read-only");
+
 	/* There is no code, only words; these are the server's in English. */
 	if (strstr(text, "does not exist") && strstr(text, "database"))
 		return WEFT_NOT_FOUND;
-	if (strstr(text, "session is read-only"))
-		return WEFT_READ_ONLY;
+	/* If one of several is away, it may be that one that takes writes, or
+	 * the other is about to be promoted. */
+	if (read_only > 0)
+		return read_only < count_of(text, " failed: ") ? WEFT_BUSY :
+								 WEFT_READ_ONLY;
 	if (strstr(text, "too many clients") || strstr(text, "starting up") ||
 	    strstr(text, "shutting down"))
 		return WEFT_BUSY;
@@ -111,7 +127,6 @@ static int connected(struct pg_conn *k, struct weft_error *err)
 
 		return pg_say(s, code_of_refusal(text), text, err);
 	}
-	(void)PQsetNoticeReceiver(k->pg, take_notice, k);
 	return set_up(k, err);
 }
 
@@ -148,7 +163,13 @@ int pg_connect(struct pg_store *s, enum sql_use use, struct pg_conn **ret,
 		return fail_no_memory(err);
 	k->base.store = &s->sql;
 	k->use = use;
-	k->pg = PQconnectdbParams(names, values, 1);
+	/* What a server says while we connect would go to standard error if
+	 * nobody listened, and one can listen only to what was begun. */
+	k->pg = PQconnectStartParams(names, values, 1);
+	if (k->pg) {
+		(void)PQsetNoticeReceiver(k->pg, take_notice, k);
+		PQreset(k->pg);
+	}
 	r = k->pg ? connected(k, err) : fail_no_memory(err);
 	if (r < 0) {
 		pg_disconnect(k);
@@ -158,12 +179,34 @@ int pg_connect(struct pg_store *s, enum sql_use use, struct pg_conn **ret,
 	return WEFT_OK;
 }
 
+int pg_connect_patiently(struct pg_store *s, enum sql_use use,
+			 struct pg_conn **ret, struct weft_error *err)
+{
+	int64_t end =
+		clock_mono_us() + (int64_t)s->sql.store.limits.busy_ms * 1000;
+	int r;
+
+	while ((r = pg_connect(s, use, ret, err)) == WEFT_BUSY &&
+	       clock_mono_us() < end)
+		pg_pause();
+	if (r == WEFT_OK)
+		(*ret)->patient = true;
+	return r;
+}
+
 void pg_disconnect(struct pg_conn *k)
 {
 	if (!k)
 		return;
 	PQfinish(k->pg);
 	mem_free(k);
+}
+
+void pg_pause(void)
+{
+	struct timespec nap = { .tv_nsec = 50 * 1000000L };
+
+	(void)nanosleep(&nap, NULL);
 }
 
 int pg_mend(struct pg_conn *k, struct weft_error *err)

@@ -16,7 +16,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -24,23 +23,15 @@
 #include "base/id.h"
 #include "store/pg/pg.h"
 
-#define PAUSE_MS 50
 /* For the outcome of a commit we wait so many times busy_ms: a failover takes
  * its time, and who gives up has to stop. */
 #define SETTLE_TIMES 6
-
-static void pause_ms(long ms)
-{
-	struct timespec nap = { .tv_nsec = ms * 1000000 };
-
-	(void)nanosleep(&nap, NULL);
-}
 
 static int conn_open(struct sql_store *s, enum sql_use use,
 		     struct sql_conn **ret, struct weft_error *err)
 {
 	struct pg_conn *k = NULL;
-	int r = pg_connect(pg_of(s), use, &k, err);
+	int r = pg_connect_patiently(pg_of(s), use, &k, err);
 
 	if (r == WEFT_OK)
 		*ret = &k->base;
@@ -67,7 +58,7 @@ static int conn_begin(struct sql_conn *c, enum sql_use use,
 	if (r < 0 && k->broken) {
 		/* Nothing was written: whoever writes may try again. */
 		c->replan = true;
-		pause_ms(PAUSE_MS);
+		pg_pause();
 		return r == WEFT_IO ? fail_prefix(err, WEFT_BUSY, "no server") :
 				      r;
 	}
@@ -123,7 +114,7 @@ static int settle(struct pg_conn *k, struct weft_error *err)
 		if (pg_mend(k, NULL) < 0 ||
 		    pg_run(&k->base, PG_SETTLE, &row, take_void, &is_void, NULL,
 			   NULL) < 0) {
-			pause_ms(PAUSE_MS);
+			pg_pause();
 			continue;
 		}
 		if (is_void) {

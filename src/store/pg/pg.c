@@ -173,9 +173,9 @@ static int connect_all(struct pg_store *s, uint32_t flags,
 	struct sql_conn **first =
 		s->sql.read_only ? &s->sql.readers[0] : &s->sql.write_conn;
 	struct pg_conn *k = NULL;
-	int r = pg_connect(s,
-			   s->sql.read_only ? SQL_FOR_READING : SQL_FOR_WRITING,
-			   &k, err);
+	int r = pg_connect_patiently(
+		s, s->sql.read_only ? SQL_FOR_READING : SQL_FOR_WRITING, &k,
+		err);
 
 	if (r < 0)
 		return r;
@@ -188,6 +188,30 @@ static int connect_all(struct pg_store *s, uint32_t flags,
 	r = join(s, k, err);
 	if (r == WEFT_OK)
 		r = pg_connect(s, SQL_FOR_READING, &s->notifier, err);
+	return r;
+}
+
+/* A server may go away while a store is opened, and another take its place. */
+static int connect_in_time(struct pg_store *s, uint32_t flags,
+			   struct weft_error *err)
+{
+	int64_t end =
+		clock_mono_us() + (int64_t)s->sql.store.limits.busy_ms * 1000;
+	int r;
+
+	while ((r = connect_all(s, flags, err)) == WEFT_BUSY &&
+	       clock_mono_us() < end) {
+		struct sql_conn **first = s->sql.read_only ?
+						  &s->sql.readers[0] :
+						  &s->sql.write_conn;
+
+		if (*first)
+			pg_disconnect(pg_conn_of(*first));
+		*first = NULL;
+		pg_disconnect(s->notifier);
+		s->notifier = NULL;
+		pg_pause();
+	}
 	return r;
 }
 
@@ -252,7 +276,7 @@ static int pg_open(const struct store_open *o, struct store **ret,
 	if (r == WEFT_OK)
 		r = name_channel(s, err);
 	if (r == WEFT_OK)
-		r = connect_all(s, o->flags, err);
+		r = connect_in_time(s, o->flags, err);
 	if (r < 0) {
 		destroy(s);
 		return r;

@@ -35,6 +35,7 @@ struct pg_conn {
 	struct pg_slot slots[PG_STATEMENTS];
 	uint64_t runs; /* statements sent; each is a round trip */
 	bool broken;   /* connect again before anything else */
+	bool patient;  /* a server that is away is waited for */
 	bool in_transaction;
 	bool warned; /* the server had something to say */
 	char warning[120];
@@ -84,6 +85,10 @@ extern const struct sql_driver pg_driver;
 
 int pg_connect(struct pg_store *s, enum sql_use use, struct pg_conn **ret,
 	       struct weft_error *err);
+/* The same; waits for a server that is not ready, or not promoted yet. */
+int pg_connect_patiently(struct pg_store *s, enum sql_use use,
+			 struct pg_conn **ret, struct weft_error *err);
+void pg_pause(void);                   /* between two attempts */
 void pg_disconnect(struct pg_conn *k); /* takes NULL */
 /* Connect again, if the connection is broken. */
 int pg_mend(struct pg_conn *k, struct weft_error *err);

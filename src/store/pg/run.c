@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/pg/pg.h"
 
@@ -418,15 +419,21 @@ int pg_run(struct sql_conn *c, uint32_t key, const struct sql_rows *in,
 	   sql_each *each, void *ctx, uint64_t *changed, struct weft_error *err)
 {
 	struct pg_conn *k = pg_conn_of(c);
+	uint64_t busy_ms = k->patient ? c->store->store.limits.busy_ms : 0;
+	int64_t end = clock_mono_us() + (int64_t)busy_ms * 1000;
 	int r;
 
 	if (k->in_transaction)
 		return run_once(k, key, in, each, ctx, changed, err);
 	/* A connection may have died while nobody looked. */
-	r = pg_mend(k, err);
-	if (r == WEFT_OK)
-		r = run_once(k, key, in, each, ctx, changed, err);
-	if (r < 0 && k->broken && pg_mend(k, NULL) == WEFT_OK)
-		r = run_once(k, key, in, each, ctx, changed, err);
-	return r;
+	for (bool again = false;; again = true) {
+		r = pg_mend(k, err);
+		if (r == WEFT_OK)
+			r = run_once(k, key, in, each, ctx, changed, err);
+		if (r == WEFT_OK || !k->broken ||
+		    (again && clock_mono_us() >= end))
+			return r;
+		if (again)
+			pg_pause();
+	}
 }

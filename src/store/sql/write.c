@@ -233,6 +233,11 @@ static int plan_and_apply(struct writing *w, struct arena *a,
 		return r;
 	w->ours = false;
 	r = w->plan(w->ctx, &view.view, &ops, err);
+	/* A planner refuses the one request for which it could not look; but
+	 * it was the store that failed, for all of them. */
+	if (c->replan)
+		return fail(err, WEFT_BUSY,
+			    "the store could not be looked at while planning");
 	if (r == WEFT_OK && ops.failed)
 		r = arena_error(a, err);
 	if (r < 0)

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""The connection to PostgreSQL is cut before and after each message.
+
+A proxy stands between weft and its server, takes the messages of the protocol
+apart and cuts at the n-th one of one direction: before it is passed on, or
+after it.  Whatever is cut: an append that is acknowledged is there once, one
+that is not is there at most once, and asking again with the same operation id
+makes it once.  Started by with-server.sh.
+"""
+import json
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+
+WEFT = os.environ["WEFT"]
+URL = os.environ["WEFT_TEST_PG"]
+SOCKET_DIR = re.search(r"host=([^&]*)", URL).group(1)
+NAME = ".s.PGSQL.5432"
+
+
+class Proxy:
+    """Passes messages on until the one at which it is to cut."""
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix="weft-cuts-")
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(os.path.join(self.dir, NAME))
+        self.listener.listen(64)
+        self.lock = threading.Lock()
+        self.arm(None)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def arm(self, cut):
+        """cut: (direction, n, before), counted from the first message after
+        BEGIN; None: only count."""
+        with self.lock:
+            self.cut = cut
+            self.counts = [0, 0]
+            self.begun = False
+            self.done = False
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(os.path.join(SOCKET_DIR, NAME))
+            for direction, pair in enumerate([(client, server), (server, client)]):
+                threading.Thread(
+                    target=self.pump, args=(direction, *pair), daemon=True
+                ).start()
+
+    def must_cut(self, direction, kind, body):
+        """Is it this message?  None, "before" or "after"."""
+        with self.lock:
+            if direction == 0 and body.startswith(b"BEGIN\0") and not self.begun:
+                self.begun = True
+            if not self.begun or self.done:
+                return None
+            self.counts[direction] += 1
+            if self.cut and self.cut[:2] == (direction, self.counts[direction]):
+                self.done = True
+                return "before" if self.cut[2] else "after"
+            return None
+
+    def pump(self, direction, source, sink):
+        def read(n):
+            data = b""
+            while len(data) < n:
+                more = source.recv(n - len(data))
+                if not more:
+                    raise OSError
+                data += more
+            return data
+
+        first = direction == 0
+        try:
+            while True:
+                if first:
+                    head = b""
+                    length = read(4)
+                else:
+                    head = read(1)
+                    length = read(4)
+                body = read(struct.unpack("!I", length)[0] - 4)
+                when = None if first else self.must_cut(direction, head, body)
+                first = False
+                if when != "before":
+                    sink.sendall(head + length + body)
+                if when:
+                    raise OSError
+        except OSError:
+            for s in (source, sink):
+                try:
+                    s.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+                s.close()
+
+
+def weft(url, *args):
+    p = subprocess.run(
+        [WEFT, "--json", "--store", url, *args], capture_output=True, text=True, timeout=60
+    )
+    return p.returncode, p.stdout, p.stderr
+
+
+def texts(key):
+    code, out, err = weft(URL, "history", key)
+    assert code == 0, err
+    return [m["parts"][0]["text"] for m in map(json.loads, out.splitlines())]
+
+
+def main():
+    proxy = Proxy()
+    through = URL.replace("host=" + SOCKET_DIR, "host=" + proxy.dir)
+    code, _, err = weft(URL, "new", "--key", "k")
+    assert code == 0, err
+    # How many messages a write is, each way.
+    proxy.arm(None)
+    code, _, err = weft(through, "append", "k", "first", "--op", "first")
+    assert code == 0, err
+    counts = list(proxy.counts)
+    assert proxy.begun and counts[0] >= 5 and counts[1] >= 10, counts
+    expected = ["first"]
+    n_cuts = 0
+    for direction in (0, 1):
+        for n in range(1, counts[direction] + 1):
+            for before in (True, False):
+                name = f"d{direction}n{n}{'b' if before else 'a'}"
+                proxy.arm((direction, n, before))
+                code, _, err = weft(through, "append", "k", name, "--op", name)
+                n_cuts += proxy.done
+                # Lost connections are no failures while the server is there.
+                assert code == 0, f"{name}: {err}"
+                expected.append(name)
+    assert texts("k") == expected, f"{texts('k')} and not {expected}"
+    # All of them again: they are known.
+    lines = "".join(
+        json.dumps({"role": "user", "content": name, "op": name}) + "\n"
+        for name in expected
+    )
+    subprocess.run(
+        [WEFT, "--store", URL, "append", "k", "--jsonl"],
+        input=lines, text=True, check=True, stdout=subprocess.DEVNULL,
+    )
+    assert texts("k") == expected
+    assert n_cuts >= 2 * sum(counts) - 8, f"{n_cuts} cuts at {counts} messages"
+    code, _, err = weft(URL, "verify")
+    assert code == 0, err
+    print(f"{n_cuts} cuts at {counts[0]} + {counts[1]} messages", file=sys.stderr)
+
+
+main()
