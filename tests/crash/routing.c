@@ -1,6 +1,7 @@
 /*
- * routing.c - four processes of 64 threads each route the same new messages
- * at once: each session is made once, and everybody finds it.
+ * routing.c [SCHEME] - four processes of 64 threads each route the same new
+ * messages at once: each session is made once, and everybody finds it.  Every
+ * other one goes on from a session that has only an older name.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -95,6 +96,41 @@ static void make_shared(void)
 	(void)pthread_barrierattr_destroy(&across);
 }
 
+/* Conversations from before routing knew them. */
+static void make_older(const struct place *p)
+{
+	struct weft_store *s = open_place(p, NULL, 0);
+
+	for (int i = 0; i < ROUTES; i += 2) {
+		free(ask(s,
+			 "{'method':'new','key':"
+			 "'agent:main:telegram:unknown:chat-%d'}",
+			 i));
+		free(ask(s,
+			 "{'method':'append','session':"
+			 "'agent:main:telegram:unknown:chat-%d','message':"
+			 "{'role':'user','content':'long ago'}}",
+			 i));
+	}
+	close_place(s);
+}
+
+/* Every session has its history, and both its names. */
+static void check_older(struct weft_store *s)
+{
+	for (int i = 0; i < ROUTES; i++) {
+		char *shown = ask(s,
+				  "{'method':'show','session':"
+				  "'agent:main:telegram:unknown:chat-%d'}",
+				  i);
+
+		assert_non_null(strstr(shown, shared->found[0][0][i]));
+		assert_non_null(strstr(shown, i % 2 ? "\"inherited_count\":0" :
+						      "\"inherited_count\":1"));
+		free(shown);
+	}
+}
+
 static void each_session_is_made_once(void **state)
 {
 	struct child children[PROCESSES];
@@ -102,7 +138,7 @@ static void each_session_is_made_once(void **state)
 	struct weft_store *s;
 
 	make_shared();
-	close_place(open_place(*state, NULL, 0));
+	make_older(*state);
 	for (int i = 0; i < PROCESSES; i++) {
 		children[i] = (struct child){ *state, i };
 		pids[i] = start_child(child_main, &children[i]);
@@ -120,15 +156,18 @@ static void each_session_is_made_once(void **state)
 		}
 	}
 	s = open_place(*state, NULL, 0);
+	check_older(s);
 	assert_true(is_clean(s, true));
 	close_place(s);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_session_is_made_once),
 	};
 
+	if (argc > 1)
+		place_scheme = argv[1];
 	return cmocka_run_group_tests(tests, place_setup, place_teardown);
 }
