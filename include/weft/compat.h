@@ -208,7 +208,7 @@ WEFT_API int weft_claw_rebuild_history(struct weft_store *store,
 /* What a chat begins with; empty where there is nothing to say. */
 struct weft_chat_options {
 	size_t size;
-	struct weft_str agent; /* who answers; default main */
+	struct weft_str agent; /* default: whom the user used last, or main */
 	struct weft_str user, platform, user_role;
 	struct weft_str tools;  /* JSON: a list, or an object by name */
 	struct weft_str prompt; /* becomes the first message, the system's */

@@ -74,6 +74,25 @@ static void say_prompt(struct ask *a, struct weft_str session,
 	(void)ask_answer(a);
 }
 
+/* Who answers if nobody was asked for: whom the user talked to last. */
+static struct weft_str agent_of(struct ask *a, struct weft_str user)
+{
+	struct weft_str raw, agent = STR("");
+	int r;
+
+	if (a->error || user.len == 0)
+		return agent;
+	ask_method(a, "user_agent");
+	ask_add_text(a, "user", user);
+	raw = answer_str(ask_answer(a), "agent");
+	if (a->error)
+		return agent;
+	r = json_unescape(raw, &a->arena, &agent, a->err);
+	if (r != WEFT_OK)
+		a->error = r;
+	return agent;
+}
+
 int weft_chat_new_session(struct weft_store *store,
 			  const struct weft_chat_options *options,
 			  struct weft_answer **ret, struct weft_error *err)
@@ -85,6 +104,8 @@ int weft_chat_new_session(struct weft_store *store,
 	ask_init(&a, store, err);
 	ask_place(&a, ret);
 	take_options(&a, &o, options);
+	if (!o.agent.len)
+		o.agent = agent_of(&a, o.user);
 	ask_method(&a, "new");
 	ask_add_text(&a, "agent", o.agent);
 	ask_add_text(&a, "user", o.user);

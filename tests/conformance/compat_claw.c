@@ -386,6 +386,40 @@ static void the_last_chat_of_a_user(void **state)
 	assert_null(answer);
 }
 
+/* Whom the user talked to last answers, unless somebody else is asked for. */
+static void a_chat_goes_to_the_agent_used_last(void **state)
+{
+	struct desk *d = *state;
+	struct weft_chat_options o;
+	struct weft_answer *answer;
+	const char *last;
+
+	weft_chat_options_init(&o, sizeof(o));
+	o.user = (struct weft_str){ T("ann-5") };
+	assert_string_equal(
+		at(d,
+		   CALL(d, answer,
+			weft_chat_new_session(d->store, &o, &answer, &d->err)),
+		   "agent"),
+		"main");
+	desk_ok(d, weft_chat_save_last_used_agent(d->store, T("ann-5"),
+						  T("Sasha"), &d->err));
+	last = at(d,
+		  CALL(d, answer,
+		       weft_chat_last_used_agent(d->store, T("ann-5"), &answer,
+						 &d->err)),
+		  "agent");
+	assert_string_not_equal(last, "main");
+	assert_string_equal(
+		at(d,
+		   CALL(d, answer,
+			weft_chat_new_session(d->store, &o, &answer, &d->err)),
+		   "agent"),
+		last);
+	assert_string_equal(at(d, new_chat(d, "ann-5", "web"), "agent"),
+			    "Nikki");
+}
+
 static void what_is_no_chat_is_named(void **state)
 {
 	struct desk *d = *state;
@@ -444,6 +478,8 @@ static const struct CMUnitTest tests[] = {
 	CASE("assistant: saving writes what is new (differs)",
 	     saving_writes_what_is_new),
 	CASE("assistant: the last chat of a user", the_last_chat_of_a_user),
+	CASE("assistant: a chat goes to the agent used last",
+	     a_chat_goes_to_the_agent_used_last),
 	CASE("assistant: what is no chat is named", what_is_no_chat_is_named),
 };
 
