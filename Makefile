@@ -62,7 +62,7 @@ format:
 bench: build
 	@build/weft bench append
 	@build/weft bench load
-	@build/weft bench scale
+	@build/weft bench scale --sessions 1000000
 
 install: build
 	@scripts/install '$(PREFIX)' '$(DESTDIR)'

@@ -253,6 +253,15 @@ int behind_settle_all(struct jsonl *js, struct weft_error *err)
 	return write_some(js, clock_mono_us(), SIZE_MAX, err);
 }
 
+void behind_settle_most(struct jsonl *js)
+{
+	struct weft_error ignored; /* who needs all of it is told */
+
+	/* Each time less has come meanwhile. */
+	for (int i = 0; i < 4; i++)
+		(void)behind_settle_all(js, &ignored);
+}
+
 int behind_settle(struct jsonl *js, const struct weft_id *id,
 		  struct weft_error *err)
 {
@@ -475,18 +484,22 @@ static bool has_thread(struct jsonl *js)
 bool behind_may_add(struct jsonl *js, size_t sessions)
 {
 	struct behind_queue *q = &js->behind;
-	bool some, room;
+	struct weft_error ignored; /* the next batch is told */
+	bool some, full;
 
 	if (!js->may_lag || atomic_load(&q->paused))
 		return false;
 	lock(q);
 	q->last_us = clock_mono_us();
 	some = q->oldest != NULL;
-	room = q->bytes < BEHIND_BYTES;
+	full = q->bytes >= BEHIND_BYTES;
 	unlock(q);
-	if (!room || (sessions < BEHIND_FROM && !some && !js->by_hand))
+	if ((sessions < BEHIND_FROM && !some && !js->by_hand) ||
+	    !(js->single || wal_is_alone(&js->wal)) || !has_thread(js))
 		return false;
-	return (js->single || wal_is_alone(&js->wal)) && has_thread(js);
+	/* The thread cannot keep up: help with as much as comes. */
+	return !full ||
+	       write_some(js, INT64_MAX, sessions, &ignored) == WEFT_OK;
 }
 
 void behind_init(struct behind_queue *q)

@@ -160,10 +160,10 @@ int checkpoint_locked(struct jsonl *js, struct weft_error *err)
 {
 	struct plan p = { 0 };
 	struct wal_control old;
-	int r = behind_settle_all(js, err); /* most, while others write */
+	int r;
 
-	if (r == WEFT_OK)
-		r = enter(js, err);
+	behind_settle_most(js);
+	r = enter(js, err);
 	if (r < 0)
 		return r;
 	r = plan_checkpoint(js, &p, err);

@@ -371,6 +371,8 @@ bool behind_add(struct jsonl *js, struct live *l, const struct frame_record *r,
 int behind_settle(struct jsonl *js, const struct weft_id *id,
 		  struct weft_error *err);
 int behind_settle_all(struct jsonl *js, struct weft_error *err);
+/* Before the same with the log held, so that nobody waits long for that. */
+void behind_settle_most(struct jsonl *js);
 /* The same if the last attempt failed. */
 int behind_check(struct jsonl *js, struct weft_error *err);
 bool behind_has(struct jsonl *js, const struct live *l);
