@@ -240,7 +240,7 @@ const struct act_kind act_kinds[] = {
 	{ "list", 8, look_list },      { "everything", 1, look_everything },
 	{ "reopen", 2, act_reopen },   { "checkpoint", 2, act_checkpoint },
 	{ "reindex", 2, act_reindex }, { "verify", 1, act_verify },
-	{ "suspend", 1, act_suspend },
+	{ "suspend", 1, act_suspend }, { "search", 3, look_search },
 };
 const size_t n_act_kinds = ARRAY_LEN(act_kinds);
 

@@ -91,4 +91,7 @@ void look_names(struct world *w, const uint32_t *r);
 void look_list(struct world *w, const uint32_t *r);
 void look_everything(struct world *w, const uint32_t *r);
 
+/* look_search.c */
+void look_search(struct world *w, const uint32_t *r);
+
 #endif
