@@ -10,7 +10,7 @@
 #include "base/id.h"
 #include "engine/plan.h"
 #include "model/body.h"
-#include "model/usage.h"
+#include "model/record.h"
 
 /* The sessions to be purged, parents before their subagents. */
 struct purge_set {
@@ -71,7 +71,7 @@ static int tell_payer(struct plan *p, const struct plan_session *s,
 	struct plan_session *payer;
 	int r;
 
-	if (!is_subagent(&s->rec) || usage_is_nothing(&s->rec.total))
+	if (!is_subagent(&s->rec) || totals_are_zero(&s->rec.total))
 		return WEFT_OK;
 	r = plan_find(p, &s->rec.parent, &payer, err);
 	if (r == WEFT_NOT_FOUND || (r == WEFT_OK && payer->rec.purged_at))

@@ -467,8 +467,35 @@ static bool is_ignored(const struct request *q, const struct weft_id *id)
 	return false;
 }
 
-/* Forks hold what they have inherited, also those that were deleted, or purged
- * but for what their own forks need. */
+/*
+ * How far a fork has inherited from its parent.  Of one that was purged only
+ * what its own forks see counts.
+ */
+static int needed_by(struct rewriting *w, const struct session_rec *fork,
+		     uint64_t depth, uint64_t *ret)
+{
+	struct session_rec *v = NULL;
+	uint64_t needed = 0;
+	size_t n = 0;
+	int r;
+
+	*ret = fork->fork_seq;
+	if (!fork->purged_at || depth > w->plan->limits->fork_depth)
+		return WEFT_OK;
+	r = w->plan->view->ops->get_children(w->plan->view, &fork->id,
+					     &w->plan->arena, &v, &n, w->err);
+	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
+		uint64_t one = 0;
+
+		if (v[i].fork_seq && !is_ignored(w->q, &v[i].id))
+			r = needed_by(w, &v[i], depth + 1, &one);
+		needed = u64_max(needed, one);
+	}
+	*ret = u64_min(needed, fork->fork_seq);
+	return r;
+}
+
+/* Forks hold what they have inherited, also those that were deleted. */
 static int find_forks(struct rewriting *w)
 {
 	struct rewrite_answer *ret = &w->q->ret_rewrite;
@@ -485,18 +512,19 @@ static int find_forks(struct rewriting *w)
 	ret->holds = ARENA_ARRAY(&w->q->arena, struct fork_hold, n);
 	if (!ret->holds)
 		return arena_error(&w->q->arena, w->err);
-	for (size_t i = 0; i < n; i++) {
-		const struct session_rec *fork = &w->forks[i];
+	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
+		struct session_rec *fork = &w->forks[i];
 
 		if (fork->fork_seq == 0 || is_ignored(w->q, &fork->id))
 			continue;
+		r = needed_by(w, fork, 0, &fork->fork_seq);
 		w->rule.inherited = u64_max(w->rule.inherited, fork->fork_seq);
 		ret->holds[ret->n_holds] =
 			(struct fork_hold){ .fork = fork->id,
 					    .of = w->s->rec.id };
 		w->forks[ret->n_holds++] = *fork;
 	}
-	return WEFT_OK;
+	return r;
 }
 
 static int find_window(struct rewriting *w)

@@ -6,6 +6,7 @@
 #include "model/body.h"
 #include "model/message.h"
 #include "model/object.h"
+#include "model/record.h"
 #include "model/usage.h"
 
 static const char *const why_names[] = {
@@ -49,7 +50,8 @@ static void add_sum(struct buf *b, const struct session_rec *sum, bool text)
 		time_format(sum->last_interaction_at, when);
 		buf_printf(b, "\"said_at\":\"%s\",", when);
 	}
-	if (!usage_is_nothing(&sum->own)) {
+	/* Also what cost nothing but has no price. */
+	if (!totals_are_zero(&sum->own)) {
 		body_usage(b, &sum->own);
 		buf_add_c(b, ',');
 	}

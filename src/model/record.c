@@ -269,6 +269,13 @@ void totals_take(struct totals *from, const struct totals *less)
 	take_floored(&from->unpriced, less->unpriced);
 }
 
+bool totals_are_zero(const struct totals *t)
+{
+	static const struct totals zero;
+
+	return memcmp(t, &zero, sizeof(zero)) == 0;
+}
+
 static const char *const kind_names[] = {
 	[KIND_PRIMARY] = "primary",
 	[KIND_SUBAGENT] = "subagent",

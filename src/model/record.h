@@ -80,6 +80,7 @@ bool record_unpack(struct weft_str bytes, struct session_rec *ret);
 
 void totals_add(struct totals *to, const struct totals *more);
 void totals_take(struct totals *from, const struct totals *less);
+bool totals_are_zero(const struct totals *t);
 
 const char *session_kind_name(uint64_t kind); /* "primary", ... */
 bool session_kind_parse(struct weft_str s, uint64_t *ret);

@@ -119,6 +119,8 @@ static void an_erased_message_is_gone_for_all(void **state)
 	f = desk_fork(d, d->id);
 	(void)desk_say(d, d->id, "c");
 	g = fork_at(d, f, 2);
+	has(desk_call(d, "{\"method\":\"search\",\"query\":\"zanzibar\"}"),
+	    "\"seq\":3");
 	has(call_on(d, "erase", d->id, "\"messages\":[3]"), "\"erased\":1");
 	assert_string_equal(desk_texts(d, d->id), "a c");
 	assert_string_equal(desk_texts(d, f), "a");
@@ -285,6 +287,7 @@ static void nothing_is_left_of_a_purged_session(void **state)
 	(void)call_on(d, "memory_add", id,
 		      "\"scope\":\"session\",\"content\":\"ngorongoro\"");
 	(void)desk_say(d, d->id, "stays");
+	has(desk_call(d, "{\"method\":\"search\",\"query\":\"zambezi\"}"), id);
 	dry = call_on(d, "purge", "kilimanjaro", "\"dry_run\":true");
 	assert_string_equal(desk_texts(d, id), "zambezi");
 	after = call_on(d, "purge", "serengeti", "");
