@@ -85,6 +85,7 @@ struct call {
 	yyjson_val *root;        /* the request, parsed and checked */
 	struct arena arena;
 	struct buf out;
+	bool written; /* something was, or may have been: settle() in door.c */
 	struct weft_error *err; /* never NULL */
 };
 

@@ -89,6 +89,16 @@ static void call_done(struct call *c)
 	buf_done(&c->out);
 }
 
+/* Who hears that there was no memory believes that nothing was done. */
+static int settle(const struct call *c, int code)
+{
+	if (code != WEFT_NO_MEMORY || !c->written)
+		return code;
+	return fail(c->err, WEFT_UNKNOWN,
+		    "%s: written, but there is no memory for the answer",
+		    c->method->name);
+}
+
 int weft_call(struct weft_store *store, const char *request, size_t request_len,
 	      struct weft_answer **ret, struct weft_error *err)
 {
@@ -115,9 +125,9 @@ int weft_call(struct weft_store *store, const char *request, size_t request_len,
 	r = engine_check_process(c.engine, c.err);
 	if (r == WEFT_OK)
 		r = call_parsed(&c, (struct weft_str){ request, request_len });
-	if (r != WEFT_OK)
-		return r;
-	return answer_take(&c.out, ret, err);
+	if (r == WEFT_OK)
+		r = answer_take(&c.out, ret, c.err);
+	return settle(&c, r);
 }
 
 int answer_take(struct buf *text, struct weft_answer **ret,
@@ -166,6 +176,8 @@ int call_run(struct call *c, struct request *q)
 		r = engine_run(c->engine, q, c->err);
 	if (r != WEFT_OK)
 		request_free(q);
+	else
+		c->written = true;
 	return r;
 }
 

@@ -68,6 +68,8 @@ int method_erase(struct call *c)
 
 	if (r == WEFT_OK)
 		r = call_refs(c, &rec, &c->arena, &targets, &n);
+	/* It may end in the middle, from here on. */
+	c->written = r == WEFT_OK;
 	if (r == WEFT_OK)
 		r = engine_erase(c->engine, &rec.id, targets, n,
 				 call_u64(c, "token", 0), &c->arena, &report,
@@ -99,6 +101,7 @@ int method_reclaim(struct call *c)
 	struct weft_id id;
 	int r = call_session_id(c, &id);
 
+	c->written = r == WEFT_OK && !dry;
 	if (r == WEFT_OK)
 		r = engine_reclaim(c->engine, &id, call_u64(c, "token", 0), dry,
 				   &c->arena, &report, c->err);
@@ -119,6 +122,7 @@ int method_purge(struct call *c)
 		return fail(c->err, WEFT_INVALID,
 			    "session: either a session or a user must be "
 			    "given");
+	c->written = !dry;
 	if (call_has(c, "user")) {
 		r = engine_purge_user(c->engine, user, dry, &c->arena, &report,
 				      c->err);

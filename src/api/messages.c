@@ -43,6 +43,7 @@ int method_append(struct call *c)
 			&options, &receipt, c->err);
 	if (r != WEFT_OK)
 		return r;
+	c->written = true;
 	buf_add_lit(&c->out, "{\"seq\":");
 	buf_add_u64(&c->out, receipt.seq);
 	buf_printf(&c->out, ",\"id\":\"%s\",\"session\":\"%s\"", receipt.id,
