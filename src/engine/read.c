@@ -54,6 +54,20 @@ struct draft {
 
 /* ---- the way ---- */
 
+/* Whoever asks did not ask for the parent. */
+static int fail_orphan(const struct weft_id *fork, const struct weft_id *parent,
+		       struct weft_error *err)
+{
+	char child[WEFT_ID_CHARS + 1], from[WEFT_ID_CHARS + 1];
+
+	id_format(fork, child);
+	id_format(parent, from);
+	return fail(err, WEFT_CORRUPT,
+		    "session %s, from which %s was forked, is missing: restore "
+		    "it, then run 'weft reindex'",
+		    from, child);
+}
+
 /* Make the next step; false at the end of the way. */
 static int walk_on(struct walk *w, bool *ret, struct weft_error *err)
 {
@@ -71,6 +85,8 @@ static int walk_on(struct walk *w, bool *ret, struct weft_error *err)
 				    ->fork_depth);
 	r = w->step ? engine_record(w->engine, &w->next, w->arena, &rec, err) :
 		      engine_session(w->engine, &w->next, w->arena, &rec, err);
+	if (r == WEFT_NOT_FOUND && w->step)
+		return fail_orphan(&w->step->session, &w->next, err);
 	if (r < 0)
 		return r;
 	step = ARENA_NEW(w->arena, struct step);

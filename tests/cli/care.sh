@@ -98,9 +98,11 @@ same '["message 1", "message 3", "message 4"]' \
 # What is no file in its place, or a file out of its place, stops nothing.
 weft append --json "$(weft new --key three)" lost >/dev/null
 three=$(weft show --json three | json 'd["path"]')
+three_id=$(basename "$three" .jsonl)
+child=$(weft fork three)
 mkdir -p "$dir/store/sessions/mine/00"
 cp "$(weft show --json one | json 'd["path"]')" "$dir/store/sessions/mine/00/"
-same 3 "$(weft verify --json 2>/dev/null | json 'd["sessions"]')"
+same 4 "$(weft verify --json 2>/dev/null | json 'd["sessions"]')"
 for how in missing directory pipe; do
 	mv "$three" "$dir/three"
 	case $how in
@@ -119,8 +121,12 @@ for how in missing directory pipe; do
 	weft repair --json >"$dir/out" || true
 	same '[1, false]' "$(json '[d["changed"], any("missing" in p["reason"] for p in d["damaged"])]' <"$dir/out")"
 	refused 3 not_found "no session 'three'" show three
+	[ $how != missing ] ||
+		refused 6 corrupt "session $three_id, from which $child was forked, is missing: *" \
+			history "$child"
 	[ $how != directory ] || rmdir "$three"
 	mv "$dir/three" "$three"
 	weft reindex >/dev/null
 	same lost "$(texts three)"
+	same lost "$(texts "$child")"
 done
