@@ -27,8 +27,8 @@ done
 wait
 same 1 "$(cat "$dir"/new.* | sort -u | wc -l)"
 same 1 "$(sql 'SELECT count(*) FROM ten.sessions')"
-# Nobody leaves a trace in the table of commits.
-same 0 "$(sql 'SELECT count(*) FROM ten.commits')"
+# Who has left is counted, and has no row of its own.
+same left "$(sql 'SELECT name FROM ten.commits')"
 export WEFT_STORE=$WEFT_TEST_PG
 
 # Not there, or not allowed.
@@ -114,6 +114,74 @@ weft bench append --rounds 1 --milliseconds 5 --json --store "$WEFT_TEST_PG" \
 same '["plain", "one_writer", "threads64", "inflight64", "inflight256"]' \
 	"$(json 'list(d)' <"$dir/out")"
 same 0 "$(sql "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'weft_bench%'")"
+
+# The wait for a standby is cut short: nobody can tell, but the operation id.
+sql "ALTER SYSTEM SET synchronous_standby_names='nobody'"
+sql 'SELECT pg_reload_conf()' >/dev/null
+weft append k doubtful --op doubt >"$dir/out" 2>"$dir/err" &
+writer=$!
+for _ in $(seq 100); do
+	[ "$(sql "SELECT count(*) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+		WHERE wait_event='SyncRep') AS c")" = 0 ] || break
+	sleep 0.1
+done
+# Opening waits, too, before the append does.
+for _ in $(seq 100); do
+	kill -0 "$writer" 2>/dev/null || break
+	sql "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event='SyncRep'" >/dev/null
+	sleep 0.1
+done
+status=0
+wait "$writer" || status=$?
+sql 'ALTER SYSTEM RESET synchronous_standby_names'
+sql 'SELECT pg_reload_conf()' >/dev/null
+[ "$status" -ne 0 ] || fail "a cancelled wait was called success"
+like '*may have been written*operation id*' "$(cat "$dir/err")"
+weft append k doubtful --op doubt >/dev/null
+same 1 "$(weft history k | grep -c doubtful)"
+
+# Who watches sees what another node writes, also after a lost connection.
+head=$(weft --json show k | json 'd["head_seq"]')
+weft tail k -f --after "$head" --json >"$dir/tail" 2>&1 &
+watcher=$!
+weft append k 'seen 1' >/dev/null
+sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+	WHERE application_name='weft' AND pid<>pg_backend_pid()" >/dev/null
+weft append k 'seen 2' >/dev/null
+for _ in $(seq 100); do
+	[ "$(grep -c seen "$dir/tail")" -lt 2 ] || break
+	sleep 0.1
+done
+kill "$watcher"
+wait "$watcher" || true
+same 'seen 1 seen 2' "$(grep -o 'seen [0-9]' "$dir/tail" | xargs)"
+
+# A batch is a constant number of statements, and so is a list.
+statements() {
+	: >"$WEFT_TEST_PG_DATA/../server.log"
+	"$@" >/dev/null
+	grep -c 'execute \|statement: ' "$WEFT_TEST_PG_DATA/../server.log"
+}
+atomic() {
+	head -"$1" "$dir/plain" | weft append counted --jsonl --atomic
+}
+seq 1000 | sed 's/.*/{"role":"user","content":"m&"}/' >"$dir/plain"
+weft new --key counted >/dev/null
+sql 'ALTER SYSTEM SET log_min_messages=log'
+sql "ALTER SYSTEM SET log_statement='all'"
+sql 'SELECT pg_reload_conf()' >/dev/null
+sleep 0.2
+few=$(statements atomic 10)
+[ "$few" -gt 3 ] || fail "nothing was counted: $few"
+same "$few" "$(statements atomic 1000)"
+few=$(statements weft list)
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	weft new >/dev/null
+done
+same "$few" "$(statements weft list)"
+sql 'ALTER SYSTEM RESET log_statement'
+sql 'ALTER SYSTEM RESET log_min_messages'
+sql 'SELECT pg_reload_conf()' >/dev/null
 
 # Backing up is the server's business.
 refused 2 invalid '*pg_dump*' backup "$dir/x"

@@ -215,17 +215,27 @@ static int connect_in_time(struct pg_store *s, uint32_t flags,
 	return r;
 }
 
+/*
+ * Our row goes, but what it counted stays in the one of all who have left: who
+ * adds up what others have committed must see that there is more.
+ */
 static void leave(struct pg_store *s)
 {
-	char sql[128], node[WEFT_ID_CHARS + 1];
+	char sql[400], node[WEFT_ID_CHARS + 1];
 	struct pg_conn *k;
 
 	if (!s->sql.write_conn || id_is_zero(&s->node))
 		return;
 	k = pg_conn_of(s->sql.write_conn);
 	id_format(&s->node, node);
-	(void)snprintf(sql, sizeof(sql), "DELETE FROM commits WHERE name='%s'",
-		       node);
+	(void)snprintf(sql, sizeof(sql),
+		       "DELETE FROM commits WHERE name='%s';"
+		       "INSERT INTO commits(node,name,no,at_ms)"
+		       " VALUES('','left',%llu,%lld)"
+		       " ON CONFLICT(node) DO UPDATE SET"
+		       " no=commits.no+excluded.no,at_ms=excluded.at_ms",
+		       node, (unsigned long long)s->commits + 1,
+		       (long long)clock_now_ms(NULL));
 	if (!k->broken)
 		(void)pg_exec(k, sql, NULL, NULL);
 }

@@ -40,8 +40,7 @@ static const struct {
 			      false },
 	[PG_OTHERS - Q_DRIVER] = { "b",
 				   "SELECT coalesce(sum(no),0)::bigint"
-				   "+count(*)*1000003 FROM commits"
-				   " WHERE node<>?1",
+				   " FROM commits WHERE node<>?1",
 				   false },
 	[PG_PUT_WORDS - Q_DRIVER] = { "biib",
 				      "INSERT INTO words"
