@@ -246,6 +246,8 @@ static void check(struct simdisk *disk, const struct story *t, enum act act)
 	const char *said;
 
 	ok(&b, bench_open(&b, disk));
+	/* First of all: whoever reads a session mends what is known of it. */
+	is_clean(&b);
 	assert_string_equal(shown(&b, &t->other), "kept");
 	assert_string_equal(shown(&b, &t->fork), "one two");
 	said = shown(&b, &t->s);
