@@ -60,7 +60,7 @@ static void encode_report(struct buf *b, const struct drop_report *d, bool dry)
 
 int method_erase(struct call *c)
 {
-	struct drop_report report;
+	struct drop_report report = { 0 };
 	const uint64_t *targets = NULL;
 	struct session_rec rec;
 	size_t n = 0;
@@ -97,7 +97,7 @@ int method_erase(struct call *c)
 int method_reclaim(struct call *c)
 {
 	bool dry = call_bool(c, "dry_run");
-	struct drop_report report;
+	struct drop_report report = { 0 };
 	struct weft_id id;
 	int r = call_session_id(c, &id);
 
@@ -114,7 +114,7 @@ int method_purge(struct call *c)
 {
 	bool dry = call_bool(c, "dry_run");
 	struct weft_str user = call_str(c, "user");
-	struct drop_report report;
+	struct drop_report report = { 0 };
 	struct weft_id id;
 	int r;
 

@@ -124,7 +124,7 @@ static int fill_ask(struct call *c, struct search_ask *ask,
 int method_search(struct call *c)
 {
 	struct search_ask ask = { .limit = 0 };
-	struct search_page page;
+	struct search_page page = { .n = 0 };
 	struct word_hit after;
 	int r = fill_ask(c, &ask, &after);
 

@@ -26,7 +26,7 @@ static int load_raw(struct loading *g, struct sample *ret)
 {
 	CLEANUP(file_cleanup) struct file *f = NULL;
 	int64_t start = now_ns();
-	struct file_stat st;
+	struct file_stat st = { 0 };
 	size_t lines = 0;
 	ssize_t n;
 	int r = file_open(fs_real(), g->path, FILE_READ, &f);

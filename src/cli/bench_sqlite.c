@@ -55,12 +55,13 @@ static bool append_one(sqlite3 *db, sqlite3_stmt *insert, sqlite3_stmt *update,
 {
 	char text[1100];
 	struct weft_str m = bench_message(text, n);
+	sqlite3_int64 seq = (sqlite3_int64)n + 1000;
 
 	(void)sqlite3_bind_blob(insert, 1, id, 16, SQLITE_STATIC);
-	(void)sqlite3_bind_int64(insert, 2, (sqlite3_int64)(n + 1000));
+	(void)sqlite3_bind_int64(insert, 2, seq);
 	(void)sqlite3_bind_text(insert, 3, m.ptr, (int)m.len, SQLITE_STATIC);
 	(void)sqlite3_bind_blob(update, 1, id, 16, SQLITE_STATIC);
-	(void)sqlite3_bind_int64(update, 2, (sqlite3_int64)(n + 1000));
+	(void)sqlite3_bind_int64(update, 2, seq);
 	return sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) ==
 		       SQLITE_OK &&
 	       step(insert) && step(update) &&

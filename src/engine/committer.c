@@ -117,7 +117,7 @@ static int make_want(const struct batch *b, struct arena *a,
 		.bytes = b->bytes,
 		.shared = shared.v,
 		.n_shared = shared.n,
-		.exclusive = b->first->kind == REQUEST_REWRITE,
+		.exclusive = b->first && b->first->kind == REQUEST_REWRITE,
 	};
 	return WEFT_OK;
 }

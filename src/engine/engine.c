@@ -217,7 +217,7 @@ int engine_record(struct engine *e, const struct weft_id *id, struct arena *a,
 int engine_session(struct engine *e, const struct weft_id *id, struct arena *a,
 		   struct session_rec *ret, struct weft_error *err)
 {
-	struct session_rec rec;
+	struct session_rec rec = { .kind = 0 };
 	int r = engine_record(e, id, a, &rec, err);
 
 	if (r < 0)

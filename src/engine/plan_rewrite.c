@@ -288,7 +288,7 @@ static int end_range(struct rewriting *w)
 	if (r == WEFT_OK)
 		r = derive_into(w, &w->own, e);
 	/* Of the same length on the disk, if it stays. */
-	if (r == WEFT_OK && is_as_before(w))
+	if (r == WEFT_OK && e && is_as_before(w))
 		w->own.rec.bytes += g->first.bytes.len - e->bytes.len;
 	record_own_done(&g->sum);
 	*g = (struct range){ .n = 0 };

@@ -166,13 +166,11 @@ static const char *made_text(struct weft_conversation *c, const char *name,
 	buf_init(&b, CONVERSATION_BYTES_MAX);
 	if (strcmp(name, "why") == 0)
 		add_names(&b, &r->why);
-	else if (!c->allocated)
-		return NULL;
-	else if (strcmp(name, "scope") == 0)
+	else if (c->allocated && strcmp(name, "scope") == 0)
 		scope_encode(&b, &r->scope);
-	else if (strcmp(name, "aliases") == 0)
+	else if (c->allocated && strcmp(name, "aliases") == 0)
 		add_names(&b, &r->aliases);
-	else if (strcmp(name, "main_aliases") == 0)
+	else if (c->allocated && strcmp(name, "main_aliases") == 0)
 		add_names(&b, &r->main_aliases);
 	else
 		return NULL;

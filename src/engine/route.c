@@ -347,7 +347,7 @@ static int look_for_older(struct engine *e, const struct route *r,
 			  struct weft_error *err)
 {
 	for (size_t i = 0; i < r->aliases.n; i++) {
-		struct session_rec rec;
+		struct session_rec rec = { .kind = 0 };
 		struct name_rec name;
 		int s;
 

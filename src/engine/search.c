@@ -355,7 +355,7 @@ static int is_remembered(struct search *s, uint64_t seq, bool *ret,
 	int r = load_memories(s, &k, err);
 
 	*ret = false;
-	for (size_t i = 0; r == WEFT_OK && i < k->list.n; i++) {
+	for (size_t i = 0; k && r == WEFT_OK && i < k->list.n; i++) {
 		if (k->list.v[i].seq == seq)
 			*ret = k->list.v[i].deleted_at == 0;
 	}

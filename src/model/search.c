@@ -362,6 +362,8 @@ static void note(struct search_match *m, size_t text,
 		 const struct unit_list *units, const struct search_term *t,
 		 size_t at)
 {
+	if (!units->v)
+		return;
 	m->text = text;
 	m->from = units->v[at].from;
 	m->to = units->v[at + t->n - 1].to;
