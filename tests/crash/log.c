@@ -281,6 +281,46 @@ static void a_log_begins_with_segments_of_segment_bytes(void **state)
 	assert_true(size_of_segment(l, 3) > 0);
 }
 
+static uint64_t head_seen_by(struct lab *l, unsigned process,
+			     const struct weft_id *s)
+{
+	struct store *store = l->store[process];
+	struct session_rec rec;
+
+	assert_int_equal(store->ops->get_sessions(store, s, 1, &l->f.arena,
+						  &rec, &l->f.err),
+			 WEFT_OK);
+	return rec.head_seq;
+}
+
+/* A checkpoint goes on in the next segment, and says so first to the catalogue
+ * and then to the log.  Wherever it dies, what is written next is seen. */
+static void after_a_checkpoint_that_died_everybody_sees_what_is_written(
+	void **state)
+{
+	bool done = false;
+
+	(void)state;
+	for (uint64_t n = 1; !done; n++) {
+		struct lab *l = lab_new();
+		struct weft_id s = begin_in(l, A);
+
+		for (int i = 0; i < 3; i++)
+			lab_ok(l, lab_say_one(l, A, &s, 3000));
+		simdisk_kill_at(l->fs[A], n);
+		done = lab_task(l, A, TASK_CHECKPOINT) == WEFT_OK;
+		simdisk_kill_at(l->fs[A], 0);
+		(void)lab_close(l, A);
+		lab_ok(l, lab_open(l, B));
+		lab_ok(l, lab_say_one(l, B, &s, 3000));
+		lab_ok(l, lab_open(l, C));
+		assert_int_equal(head_seen_by(l, C, &s), lab_head(l, &s));
+		lab_ok(l, lab_say_one(l, B, &s, 3000));
+		assert_int_equal(head_seen_by(l, C, &s), lab_head(l, &s));
+		lab_free(l);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	LAB_TEST(a_log_begins_with_segments_of_segment_bytes),
 	LAB_TEST(a_segment_used_again_shows_no_old_frames),
@@ -288,6 +328,8 @@ static const struct CMUnitTest tests[] = {
 	LAB_TEST(what_a_dead_writer_did_not_flush_is_flushed_before_it_shows),
 	LAB_TEST(after_a_failed_flush_nobody_writes_until_one_is_alone),
 	LAB_TEST(a_checkpoint_whose_flush_failed_loses_nothing),
+	cmocka_unit_test(
+		after_a_checkpoint_that_died_everybody_sees_what_is_written),
 	LAB_TEST(a_message_that_holds_a_frame_is_not_taken_for_one),
 };
 

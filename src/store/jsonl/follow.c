@@ -369,7 +369,7 @@ int follow_frame(struct jsonl *js, const struct frame *f,
 	return WEFT_OK;
 }
 
-static int get_applied(struct jsonl *js, uint64_t *ret, struct weft_error *err)
+int get_applied(struct jsonl *js, uint64_t *ret, struct weft_error *err)
 {
 	struct catalog_meta meta = { 0 };
 	int r;

@@ -323,7 +323,9 @@ void stop(struct jsonl *js);
 int catch_up(struct jsonl *js, struct weft_error *err);
 /* The same between enter() and leave(), when nothing can move. */
 int catch_up_inside(struct jsonl *js, struct weft_error *err);
-/* The same for readers: does nothing, cheaply, when there is nothing new. */
+/* Up to where the catalogue has followed the log. */
+int get_applied(struct jsonl *js, uint64_t *ret, struct weft_error *err);
+/* catch_up() for readers: does nothing, cheaply, when there is nothing new. */
 int refresh(struct jsonl *js, struct weft_error *err);
 /* Work an op that is neither an event nor a record into the overlay.  W. */
 int apply_effect(struct jsonl *js, const struct store_op *op, uint64_t lsn,

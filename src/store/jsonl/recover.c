@@ -196,6 +196,29 @@ static bool is_end_missing(struct jsonl *js, uint64_t end)
 	return recover_state(js, &st) && st.prev > end;
 }
 
+/*
+ * Where the log goes on.  A checkpoint leaves the rest of a segment unused, and
+ * may have told the catalogue of that before it died: a place that the
+ * catalogue has seen is not used again, or what is written there would be taken
+ * for known.
+ */
+static int find_end(struct jsonl *js, uint64_t *end, struct weft_error *err)
+{
+	uint64_t applied;
+	int r;
+
+	if (!catalog_is_complete(js))
+		return WEFT_OK;
+	r = get_applied(js, &applied, err);
+	if (r < 0 || applied <= *end)
+		return r;
+	/* Not from this log: somebody has put files back. */
+	if (!wal_has(&js->wal, applied))
+		return replace_catalog(js, err);
+	*end = applied;
+	return WEFT_OK;
+}
+
 /* What a lost frame made of its lines is known from the files only. */
 static int find_damage(struct sweep *s)
 {
@@ -211,13 +234,17 @@ static int find_damage(struct sweep *s)
 int recover(struct jsonl *js, struct weft_error *err)
 {
 	struct sweep s = { .js = js, .err = err };
+	uint64_t end = 0;
 	int r = firm_ground(js, err);
 
 	if (r == WEFT_OK)
 		r = find_damage(&s);
-	if (r == WEFT_OK && s.n == 0)
-		return reset_state(js, s.end, err);
+	end = s.end;
 	if (r == WEFT_OK)
+		r = find_end(js, &end, err);
+	if (r == WEFT_OK && s.n == 0 && end == s.end)
+		return reset_state(js, end, err);
+	if (r == WEFT_OK && s.n > 0)
 		r = adopt_last(js, s.last, err);
 	s.each = replay_and_follow;
 	if (r == WEFT_OK)
@@ -227,11 +254,11 @@ int recover(struct jsonl *js, struct weft_error *err)
 	if (r == WEFT_UNKNOWN)
 		r = WEFT_IO;
 	if (r == WEFT_OK && catalog_is_complete(js))
-		r = settle_overlay(js, s.end, err);
+		r = settle_overlay(js, end, err);
 	if (r == WEFT_OK)
-		r = begin_anew(js, s.end, err);
+		r = begin_anew(js, end, err);
 	if (r == WEFT_OK)
-		r = reset_state(js, s.end, err);
+		r = reset_state(js, end, err);
 	live_drop_all(js);
 	mem_free(s.items);
 	return r;

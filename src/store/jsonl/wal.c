@@ -713,6 +713,11 @@ int wal_place(const struct wal *w, const struct wal_state *st, uint64_t bytes,
 	return WEFT_OK;
 }
 
+bool wal_has(const struct wal *w, uint64_t lsn)
+{
+	return segment_at(w, lsn) >= 0;
+}
+
 uint64_t wal_largest_segment(const struct wal *w)
 {
 	uint64_t max = 0;

@@ -153,6 +153,8 @@ int wal_place(const struct wal *w, const struct wal_state *st, uint64_t bytes,
 /* The start of the segment behind the one that holds `at`; BUSY if none. */
 int wal_next_segment(const struct wal *w, uint64_t at, uint64_t *ret);
 uint64_t wal_largest_segment(const struct wal *w);
+/* Whether the log has this place. */
+bool wal_has(const struct wal *w, uint64_t lsn);
 uint64_t wal_total_bytes(const struct wal *w);
 
 /*
