@@ -32,10 +32,10 @@ static int make_docs(struct step *s, const struct event_page *page,
 	CLEANUP(buf_done) struct buf words;
 	int r = WEFT_OK;
 
-	if (!docs)
-		return arena_error(&s->arena, err);
 	arena_init(&scratch, 0);
 	buf_init(&words, 0);
+	if (!docs)
+		return arena_error(&s->arena, err);
 	b->docs = docs;
 	for (size_t i = 0; i < page->n && r == WEFT_OK; i++) {
 		struct search_doc doc;

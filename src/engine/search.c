@@ -156,10 +156,10 @@ static int scan_event(struct search *s, const struct store_event *e,
 	struct search_doc doc;
 	int r;
 
+	arena_init(&own, 0);
 	if (!is_in_span(s, &hit) ||
 	    (s->ask->after && match_hit_order(s->ask->after, &hit) >= 0))
 		return WEFT_OK;
-	arena_init(&own, 0);
 	r = search_doc_read(e, &s->blobs, &own, &doc, err);
 	if (r < 0 || doc.kind == SEARCH_NOTHING)
 		return r;

@@ -225,9 +225,9 @@ static int copy_blob(struct chunk *c, const struct blob_ref *ref)
 	struct weft_str bytes;
 	int r;
 
+	arena_init(&a, 0);
 	if (was_copied(c, ref))
 		return WEFT_OK;
-	arena_init(&a, 0);
 	r = m->from->ops->get_blob(m->from, ref, &a, &bytes, m->err);
 
 	if (r == WEFT_NOT_FOUND || r == WEFT_CORRUPT)
