@@ -26,10 +26,22 @@ struct sweep {
 	struct weft_error *err;
 };
 
+static bool is_of_now(const struct jsonl *js, const struct wal_state *st)
+{
+	return js->boot != 0 && st->boot == js->boot &&
+	       st->control_no == js->wal.control.no;
+}
+
 bool recover_state(struct jsonl *js, struct wal_state *ret)
 {
-	return js->boot != 0 && wal_get_state(&js->wal, ret, NULL) == WEFT_OK &&
-	       ret->boot == js->boot && ret->control_no == js->wal.control.no;
+	return wal_get_state(&js->wal, ret, NULL) == WEFT_OK &&
+	       is_of_now(js, ret);
+}
+
+/* The same for who is alone. */
+static bool last_state(struct jsonl *js, struct wal_state *ret)
+{
+	return wal_peek_state(&js->wal, ret) && is_of_now(js, ret);
 }
 
 /*
@@ -40,7 +52,7 @@ static int find_later(struct sweep *s, uint64_t *at)
 {
 	struct wal_state st;
 
-	if (recover_state(s->js, &st) && *at >= st.end)
+	if (last_state(s->js, &st) && *at >= st.end)
 		return 0;
 	return wal_find_later(&s->js->wal, *at, at, s->err);
 }
@@ -193,7 +205,7 @@ static bool is_end_missing(struct jsonl *js, uint64_t end)
 {
 	struct wal_state st;
 
-	return recover_state(js, &st) && st.prev > end;
+	return last_state(js, &st) && st.prev > end;
 }
 
 /*

@@ -473,29 +473,48 @@ static bool decode_state(const char in[STATE_BYTES], struct wal_state *st)
 	return true;
 }
 
-/* A reader may catch a writer in the middle of its few bytes: look again. */
-int wal_get_state(struct wal *w, struct wal_state *ret, struct weft_error *err)
+static int fail_damaged(const struct wal *w, struct weft_error *err)
 {
-	if (!w->state_file)
-		return fail(err, WEFT_NOT_FOUND, "%s has no state", w->dir);
-	for (int tries = 0; tries < 1000; tries++) {
-		char bytes[STATE_BYTES];
-		ssize_t n = file_read(w->state_file, bytes, sizeof(bytes), 0);
-
-		if (n < 0)
-			return fail_errno(err, (int)-n, "read %s/state",
-					  w->dir);
-		if ((size_t)n == sizeof(bytes) && decode_state(bytes, ret))
-			return WEFT_OK;
-		if (n == 0)
-			break;
-		if (tries > 10)
-			fs_sleep_us(w->fs, 10);
-	}
 	return fail(err, WEFT_CORRUPT,
 		    "%s/state is damaged: close all users of "
 		    "the store and open it again",
 		    w->dir);
+}
+
+/* 1, 0 if it is damaged or being written, or a negative code. */
+static int look_at_state(struct wal *w, struct wal_state *ret,
+			 struct weft_error *err)
+{
+	char bytes[STATE_BYTES];
+	ssize_t n;
+
+	if (!w->state_file)
+		return fail(err, WEFT_NOT_FOUND, "%s has no state", w->dir);
+	n = file_read(w->state_file, bytes, sizeof(bytes), 0);
+	if (n < 0)
+		return fail_errno(err, (int)-n, "read %s/state", w->dir);
+	if (n == 0)
+		return fail_damaged(w, err);
+	return (size_t)n == sizeof(bytes) && decode_state(bytes, ret);
+}
+
+bool wal_peek_state(struct wal *w, struct wal_state *ret)
+{
+	return look_at_state(w, ret, NULL) == 1;
+}
+
+/* A reader may catch a writer in the middle of its few bytes: look again. */
+int wal_get_state(struct wal *w, struct wal_state *ret, struct weft_error *err)
+{
+	for (int tries = 0; tries < 1000; tries++) {
+		int r = look_at_state(w, ret, err);
+
+		if (r != 0)
+			return r == 1 ? WEFT_OK : r;
+		if (tries > 10)
+			fs_sleep_us(w->fs, 10);
+	}
+	return fail_damaged(w, err);
 }
 
 int wal_put_state(struct wal *w, const struct wal_state *st,

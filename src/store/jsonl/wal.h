@@ -106,6 +106,8 @@ bool wal_is_alone(struct wal *w);
 int wal_lock_batch(struct wal *w, uint64_t busy_ms, struct weft_error *err);
 
 int wal_get_state(struct wal *w, struct wal_state *ret, struct weft_error *err);
+/* The same where nobody can be writing it: a damaged one stays so. */
+bool wal_peek_state(struct wal *w, struct wal_state *ret);
 int wal_put_state(struct wal *w, const struct wal_state *st,
 		  struct weft_error *err);
 
