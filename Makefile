@@ -53,6 +53,7 @@ lint:
 	@tests/check/format.sh
 	@tests/check/words.sh
 	@tests/check/listed.sh
+	@tests/check/cleanup.sh
 	@scripts/lint
 
 format:
