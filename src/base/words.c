@@ -123,15 +123,21 @@ static bool is_accent(int32_t c)
 }
 
 /* What a character is made of may be more than letters: a fraction, say. */
-static bool is_dropped(int32_t c)
+static bool is_dropped(int32_t c, bool in_sign)
 {
+	enum kind kind;
+
 	if (c < 0x80)
 		return !is_ascii_word((unsigned char)c);
-	return kind_of(c) == KIND_GAP || is_accent(c);
+	kind = kind_of(c);
+	/* A mark of another script would stand as a sign of its own. */
+	return kind == KIND_GAP || (in_sign && kind == KIND_INSIDE) ||
+	       is_accent(c);
 }
 
 /* Append what `c` is made of to v[n..POINTS_MAX); returns the new n. */
-static size_t add_parts(int32_t c, int32_t v[POINTS_MAX], size_t n)
+static size_t add_parts(int32_t c, bool in_sign, int32_t v[POINTS_MAX],
+			size_t n)
 {
 	const utf8proc_option_t options = UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT |
 					  UTF8PROC_CASEFOLD | UTF8PROC_IGNORE;
@@ -143,7 +149,7 @@ static size_t add_parts(int32_t c, int32_t v[POINTS_MAX], size_t n)
 	if (count > (utf8proc_ssize_t)ARRAY_LEN(parts))
 		return n;
 	for (utf8proc_ssize_t i = 0; i < count && n < POINTS_MAX; i++) {
-		if (!is_dropped(parts[i]))
+		if (!is_dropped(parts[i], in_sign))
 			v[n++] = parts[i];
 	}
 	return n;
@@ -171,7 +177,7 @@ static void order_marks(int32_t *v, size_t n)
 }
 
 /* Fold text[from..to) into the reader. */
-static void fold(struct word_reader *r)
+static void fold(struct word_reader *r, bool is_sign)
 {
 	int32_t v[POINTS_MAX];
 	utf8proc_ssize_t composed;
@@ -182,7 +188,7 @@ static void fold(struct word_reader *r)
 		size_t bytes;
 
 		(void)look(r->text, at, &c, &bytes);
-		n = add_parts(c, v, n);
+		n = add_parts(c, is_sign, v, n);
 		at += bytes;
 	}
 	order_marks(v, n);
@@ -301,13 +307,13 @@ bool words_next(struct word_reader *r, struct word *ret)
 			return false;
 		if (kind == KIND_SIGN) {
 			take_sign(r);
-			fold(r);
+			fold(r, true);
 			continue; /* it may have been nothing but marks */
 		}
 		if (take_word(r))
 			fold_ascii(r);
 		else
-			fold(r);
+			fold(r, false);
 		if (!r->n_folded)
 			continue;
 		r->n_given = r->n_folded;
