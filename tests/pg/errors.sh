@@ -142,7 +142,7 @@ same 1 "$(weft history k | grep -c doubtful)"
 
 # Who watches sees what another node writes, also after a lost connection.
 head=$(weft --json show k | json 'd["head_seq"]')
-weft tail k -f --after "$head" --json >"$dir/tail" 2>&1 &
+"$WEFT" tail k -f --after "$head" --json >"$dir/tail" 2>&1 &
 watcher=$!
 weft append k 'seen 1' >/dev/null
 sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
