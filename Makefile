@@ -63,7 +63,7 @@ format:
 bench: build
 	@build/weft bench append
 	@build/weft bench load
-	@build/weft bench scale --sessions 1000000
+	@build/weft bench scale
 
 install: build
 	@scripts/install '$(PREFIX)' '$(DESTDIR)'
