@@ -58,7 +58,7 @@ static void running_progress(void *ctx, uint64_t done, uint64_t total)
 	pthread_mutex_unlock(&running_lock);
 }
 
-int method_tasks(struct call *c)
+static int method_tasks(struct call *c)
 {
 	int64_t now = clock_mono_us();
 	bool first = true;
@@ -152,13 +152,13 @@ static int maintain(struct call *c, uint32_t task, struct weft_str file)
 	return r;
 }
 
-int method_verify(struct call *c)
+static int method_verify(struct call *c)
 {
 	return maintain(c, TASK_VERIFY, STR(""));
 }
 
 /* Not everything can be mended: what the answer lists is what is left. */
-int method_repair(struct call *c)
+static int method_repair(struct call *c)
 {
 	struct store_report mended = { 0 }, left = { 0 };
 	int r = do_task(c, TASK_REPAIR, &mended);
@@ -172,17 +172,17 @@ int method_repair(struct call *c)
 	return WEFT_OK;
 }
 
-int method_reindex(struct call *c)
+static int method_reindex(struct call *c)
 {
 	return maintain(c, TASK_REINDEX, STR(""));
 }
 
-int method_collect(struct call *c)
+static int method_collect(struct call *c)
 {
 	return maintain(c, TASK_BLOBS, STR(""));
 }
 
-int method_backup(struct call *c)
+static int method_backup(struct call *c)
 {
 	struct weft_str file = arena_str(&c->arena, call_str(c, "file"));
 
@@ -208,7 +208,7 @@ static int move_to(struct call *c, struct store *to, struct move_report *ret)
 	return r;
 }
 
-int method_move(struct call *c)
+static int method_move(struct call *c)
 {
 	struct weft_str url = arena_str(&c->arena, call_str(c, "to"));
 	struct store_open open = { .flags = STORE_CREATE };
@@ -352,7 +352,7 @@ static void encode_engine(struct buf *b, const struct engine_stats *s)
 		   (unsigned long long)s->watchers);
 }
 
-int method_stats(struct call *c)
+static int method_stats(struct call *c)
 {
 	struct counts n = { 0 };
 	struct engine_stats engine;
@@ -370,3 +370,85 @@ int method_stats(struct call *c)
 	encode_engine(&c->out, &engine);
 	return WEFT_OK;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_backup[] = {
+	{ .name = "file",
+	  .about = "the file to make; it must not be there yet",
+	  .type = TYPE_LINE,
+	  .required = 1 },
+};
+
+static const struct field fields_move[] = {
+	{ .name = "to",
+	  .about = "the URL of the store to copy into; it is made if it is not "
+		   "there",
+	  .type = TYPE_LINE,
+	  .required = 1 },
+};
+
+#define ANSWER_REPORT                                                          \
+	"`{\"ok\",\"sessions\",\"events\",\"bytes\",\"blobs\",\"changed\","    \
+	"\"damaged\":[{\"session\",\"file\",\"line\",\"offset\",\"reason\"}]}" \
+	"`"
+
+static const struct method rows[] = {
+	{ .name = "verify",
+	  .about = "Read everything and report what is wrong; change nothing.",
+	  .answer = ANSWER_REPORT,
+	  .right = RIGHT_ADMIN,
+	  .run = method_verify },
+	{ .name = "repair",
+	  .about = "Mend what verify reports; damaged bytes are kept aside.",
+	  .answer = ANSWER_REPORT "; damaged is what could not be mended",
+	  .right = RIGHT_ADMIN,
+	  .run = method_repair },
+	{ .name = "reindex",
+	  .about = "Make everything that is derived again from the events.",
+	  .answer = ANSWER_REPORT,
+	  .right = RIGHT_ADMIN,
+	  .run = method_reindex },
+	{ .name = "collect",
+	  .about = "Drop blobs that no message refers to, if nobody has put "
+		   "them, or referred to them, for a day.",
+	  .answer = ANSWER_REPORT "; blobs is how many are left, changed how "
+				  "many were dropped",
+	  .right = RIGHT_ADMIN,
+	  .run = method_collect },
+	{ .name = "backup",
+	  .about = "Copy the whole store as it is now into a new file, while "
+		   "others go on writing. For stores in one file; others say "
+		   "what to do instead.",
+	  .answer = ANSWER_REPORT,
+	  .right = RIGHT_ADMIN,
+	  FIELDS(fields_backup),
+	  .run = method_backup },
+	{ .name = "move",
+	  .about = "Copy everything into another store and compare what is "
+		   "there then. The source is only read. Done again, it goes "
+		   "on where it was cut short.",
+	  .answer = "`{\"sessions\",\"events\",\"bytes\",\"copied\","
+		    "\"digest\"}`; copied is how many events were not there "
+		    "yet, digest the same for the same events in any store",
+	  .right = RIGHT_ADMIN,
+	  FIELDS(fields_move),
+	  .run = method_move },
+	{ .name = "stats",
+	  .about = "Count what is in the store, and say how it is.",
+	  .answer = "`{\"sessions\",\"primary\",\"subagents\",\"books\","
+		    "\"deleted\",\"events\",\"messages\",\"bytes\",\"total\","
+		    "\"health\":{...},\"engine\":{...}}`",
+	  .right = RIGHT_READ,
+	  .run = method_stats },
+	{ .name = "tasks",
+	  .about = "List verify, repair, reindex, collect, backup and move "
+		   "under way in "
+		   "this process.",
+	  .answer = "`{\"tasks\":[{\"task\",\"done\",\"total\","
+		    "\"seconds\"}]}`; total is 0 while not known",
+	  .right = RIGHT_READ,
+	  .run = method_tasks },
+};
+
+const struct method_group methods_care = METHOD_GROUP(rows);

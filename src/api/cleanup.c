@@ -60,7 +60,7 @@ static void encode_cleanup(struct buf *b, const struct maintain_report *r,
 	buf_add_c(b, '}');
 }
 
-int method_cleanup(struct call *c)
+static int method_cleanup(struct call *c)
 {
 	const struct maintain_ask ask = {
 		.if_due = call_bool(c, "if_due"),
@@ -73,3 +73,35 @@ int method_cleanup(struct call *c)
 		encode_cleanup(&c->out, &report, ask.dry);
 	return r;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_cleanup[] = {
+	{ .name = "dry_run",
+	  .about = "only say what would be removed",
+	  .type = TYPE_BOOLEAN },
+	{ .name = "if_due",
+	  .about = "only if lifecycle.maintenance_hour has passed since it "
+		   "last ran",
+	  .type = TYPE_BOOLEAN },
+};
+
+static const struct method rows[] = {
+	{ .name = "cleanup",
+	  .about = "Let idle sessions leave memory, and carry out the rules of "
+		   "retention: put into the trash what they say, purge what "
+		   "was there long enough. Never touches a session that is "
+		   "pinned, leased, running or forked. One runs at a time.",
+	  .answer = "`{\"ran\",\"why_not\",\"dry_run\",\"looked\","
+		    "\"suspended\",\"blobs\",\"removed\":L,\"purged\":L,"
+		    "\"spared\":L,"
+		    "\"last_run_at\",\"next_run_at\"}`; L is `{\"count\","
+		    "\"bytes\",\"sessions\":[{\"id\",\"key\",\"slug\","
+		    "\"why\",\"bytes\",\"last_use_at\"}]}` with the first "
+		    "1,000",
+	  .right = RIGHT_ADMIN,
+	  FIELDS(fields_cleanup),
+	  .run = method_cleanup },
+};
+
+const struct method_group methods_cleanup = METHOD_GROUP(rows);

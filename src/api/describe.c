@@ -45,14 +45,13 @@ static void encode_field(struct buf *b, const struct field *f)
 	buf_add_c(b, '}');
 }
 
-int method_methods(struct call *c)
+static int method_methods(struct call *c)
 {
+	const struct method *m;
 	struct buf *b = &c->out;
 
 	buf_add_lit(b, "{\"methods\":[");
-	for (size_t i = 0; i < n_methods; i++) {
-		const struct method *m = &methods[i];
-
+	for (size_t i = 0; (m = method_at(i)); i++) {
 		buf_add_str(b, i ? STR(",{\"name\":") : STR("{\"name\":"));
 		buf_add_json(b, str_of(m->name));
 		add_member(b, "right", right_name(m->right));
@@ -69,3 +68,17 @@ int method_methods(struct call *c)
 	buf_add_lit(b, "]}");
 	return WEFT_OK;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct method rows[] = {
+	{ .name = "methods",
+	  .about = "Describe every method: this page, as JSON.",
+	  .answer = "`{\"methods\":[{\"name\",\"right\",\"about\",\"answer\","
+		    "\"fields\":[{\"name\",\"type\",\"required\",\"values\","
+		    "\"limit\",\"about\"}]}]}`",
+	  .right = RIGHT_READ,
+	  .run = method_methods },
+};
+
+const struct method_group methods_describe = METHOD_GROUP(rows);

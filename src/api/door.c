@@ -25,8 +25,8 @@ static int fail_method(struct call *c, yyjson_val *name)
 		return fail(c->err, WEFT_INVALID,
 			    "method: expected a string, found %s",
 			    name ? json_kind(name) : "nothing");
-	for (; n < n_methods && n < ARRAY_LEN(words); n++)
-		words[n] = methods[n].name;
+	for (; n < ARRAY_LEN(words) && method_at(n); n++)
+		words[n] = method_at(n)->name;
 	near = near_word(s, words, n);
 	if (near)
 		return fail(c->err, WEFT_INVALID,

@@ -58,7 +58,7 @@ static void encode_report(struct buf *b, const struct drop_report *d, bool dry)
 	buf_add_c(b, '}');
 }
 
-int method_erase(struct call *c)
+static int method_erase(struct call *c)
 {
 	struct drop_report report = { 0 };
 	const uint64_t *targets = NULL;
@@ -94,7 +94,7 @@ int method_erase(struct call *c)
 	return WEFT_OK;
 }
 
-int method_reclaim(struct call *c)
+static int method_reclaim(struct call *c)
 {
 	bool dry = call_bool(c, "dry_run");
 	struct drop_report report = { 0 };
@@ -110,7 +110,7 @@ int method_reclaim(struct call *c)
 	return r;
 }
 
-int method_purge(struct call *c)
+static int method_purge(struct call *c)
 {
 	bool dry = call_bool(c, "dry_run");
 	struct weft_str user = call_str(c, "user");
@@ -137,3 +137,75 @@ int method_purge(struct call *c)
 		encode_report(&c->out, &report, dry);
 	return r;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_erase[] = {
+	FIELD_SESSION,
+	{ .name = "messages",
+	  .about = "which ones",
+	  .type = TYPE_REFS,
+	  .required = 1 },
+	FIELD_TOKEN,
+};
+
+#define FIELD_DRY_RUN                                                  \
+	{                                                              \
+		.name = "dry_run",                                     \
+		.about = "only say what would go; nothing is changed", \
+		.type = TYPE_BOOLEAN                                   \
+	}
+
+static const struct field fields_reclaim[] = {
+	FIELD_SESSION,
+	FIELD_DRY_RUN,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_purge[] = {
+	{ .name = "session",
+	  .about = "id, key, alias, slug, or beginning of an id",
+	  .type = TYPE_LINE },
+	{ .name = "user",
+	  .about = "instead of a session: everything of this person",
+	  .type = TYPE_LINE },
+	FIELD_DRY_RUN,
+	FIELD_TOKEN,
+};
+
+#define ANSWER_DROPPED                                                       \
+	"`{\"dry_run\",\"sessions\",\"events\",\"bytes\",\"blobs\","         \
+	"\"forks\":[{\"session\",\"of\",\"events\",\"bytes\"}],"             \
+	"\"refused\":[{\"session\",\"code\",\"message\"}]}`: what went, or " \
+	"would go; which forks still hold how much of which session; what "  \
+	"was "                                                               \
+	"left alone, and why"
+
+static const struct method rows[] = {
+	{ .name = "erase",
+	  .about = "Blank messages on the disk, for the session and all its "
+		   "forks. This cannot be undone.",
+	  .answer = "`{\"session\",\"messages\":[numbers],\"erased\","
+		    "\"bytes\",\"blobs\"}`: how many were, the bytes of "
+		    "their lines, and attachments that nothing else refers to",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_erase),
+	  .run = method_erase },
+	{ .name = "reclaim",
+	  .about = "Drop the messages that neither the window nor a fork "
+		   "needs. Undoing a marker then reaches only what is left.",
+	  .answer = ANSWER_DROPPED,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_reclaim),
+	  .run = method_reclaim },
+	{ .name = "purge",
+	  .about = "Drop a session and its subagents for good, or everything "
+		   "of a person: their sessions and their book, and what they "
+		   "said in those of others.",
+	  .answer = ANSWER_DROPPED,
+	  .right = RIGHT_ADMIN,
+	  FIELDS(fields_purge),
+	  .run = method_purge },
+};
+
+const struct method_group methods_drop = METHOD_GROUP(rows);

@@ -282,6 +282,14 @@ int encode_session(struct call *c, const struct session_rec *rec)
 	return WEFT_OK;
 }
 
+int call_answer_session(struct call *c, const struct weft_id *id)
+{
+	struct session_rec rec;
+	int r = engine_session(c->engine, id, &c->arena, &rec, c->err);
+
+	return r == WEFT_OK ? encode_session(c, &rec) : r;
+}
+
 const char *state_name(uint32_t state)
 {
 	static const char *const names[] = {

@@ -32,7 +32,7 @@ static int fork_fill(struct call *c, const struct session_rec *rec,
 	return r;
 }
 
-int method_fork(struct call *c)
+static int method_fork(struct call *c)
 {
 	struct session_rec rec;
 	struct request *q;
@@ -56,9 +56,7 @@ int method_fork(struct call *c)
 	id = q->ret_session;
 	replayed = q->ret_replayed != 0;
 	request_free(q);
-	r = engine_session(c->engine, &id, &c->arena, &rec, c->err);
-	if (r == WEFT_OK)
-		r = encode_session(c, &rec);
+	r = call_answer_session(c, &id);
 	if (r == WEFT_OK && replayed) {
 		c->out.len--; /* the closing brace */
 		buf_add_lit(&c->out, ",\"replayed\":true}");
@@ -201,7 +199,7 @@ static int encode_tree(struct call *c, struct member *top)
 	return WEFT_OK;
 }
 
-int method_tree(struct call *c)
+static int method_tree(struct call *c)
 {
 	struct family f = { .last = &f.first };
 	struct session_rec rec, root;
@@ -222,3 +220,50 @@ int method_tree(struct call *c)
 	table_done(&f.table);
 	return r;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_fork[] = {
+	FIELD_SESSION,
+	{ .name = "at",
+	  .about = "the last message that the fork has; default the last",
+	  .type = TYPE_REF },
+	{ .name = "slug",
+	  .about = "a title for people",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(slug_bytes) },
+	{ .name = "model",
+	  .about = "the model it is held with; default that of the session",
+	  .type = TYPE_MODEL,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "op",
+	  .about = "operation id: the same one again is the same fork",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(op_bytes) },
+};
+
+static const struct field fields_tree[] = {
+	FIELD_SESSION,
+	{ .name = "deleted",
+	  .about = "also those that were deleted",
+	  .type = TYPE_BOOLEAN },
+};
+
+static const struct method rows[] = {
+	{ .name = "fork",
+	  .about = "Begin a session that goes on where another one was; "
+		   "nothing is copied.",
+	  .answer = "the new session",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_fork),
+	  .run = method_fork },
+	{ .name = "tree",
+	  .about = "Show a session with its forks and subagents.",
+	  .answer = "`{\"session\":{...},\"children\":[...]}`, each child "
+		    "alike, newest first",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_tree),
+	  .run = method_tree },
+};
+
+const struct method_group methods_forks = METHOD_GROUP(rows);

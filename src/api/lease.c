@@ -24,7 +24,7 @@ static int lease_fill(struct call *c, struct request *q)
 	return WEFT_OK;
 }
 
-int method_lease(struct call *c)
+static int method_lease(struct call *c)
 {
 	struct request *q;
 	struct weft_id id;
@@ -48,3 +48,41 @@ int method_lease(struct call *c)
 	request_free(q);
 	return WEFT_OK;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_lease[] = {
+	FIELD_SESSION,
+	{ .name = "how",
+	  .about =
+		  "acquire it if nobody has it, renew or release one's own, or "
+		  "takeover: from whoever has it",
+	  .type = TYPE_CHOICE,
+	  .values = "acquire|renew|release|takeover",
+	  .required = 1 },
+	{ .name = "owner",
+	  .about = "who holds it: a name that nobody else uses; needed to "
+		   "acquire and to take over",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "ttl",
+	  .about = "for how many seconds; default lease_ms",
+	  .type = TYPE_INTEGER },
+	{ .name = "token",
+	  .about = "the token of the lease to renew or release",
+	  .type = TYPE_INTEGER },
+	FIELD_OP,
+};
+
+static const struct method rows[] = {
+	{ .name = "lease",
+	  .about = "Give out the right to write a session: acquire, renew, "
+		   "release, takeover.",
+	  .answer = "the lease: `{\"owner\",\"token\",\"expires_at\"}`, all "
+		    "null after release",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_lease),
+	  .run = method_lease },
+};
+
+const struct method_group methods_lease = METHOD_GROUP(rows);

@@ -51,7 +51,7 @@ static_assert(sizeof(struct store_limits) ==
 		      ARRAY_LEN(limits) * sizeof(uint64_t),
 	      "every limit is in the table");
 
-int method_limits(struct call *c)
+static int method_limits(struct call *c)
 {
 	buf_add_lit(&c->out, "{\"limits\":{");
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
@@ -69,3 +69,15 @@ int method_limits(struct call *c)
 	buf_add_lit(&c->out, "}}");
 	return WEFT_OK;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct method rows[] = {
+	{ .name = "limits",
+	  .about = "Say which limits the store has.",
+	  .answer = "`{\"limits\":{name: number},\"about\":{name: text}}`",
+	  .right = RIGHT_READ,
+	  .run = method_limits },
+};
+
+const struct method_group methods_limits = METHOD_GROUP(rows);

@@ -136,7 +136,7 @@ static void list_cursors(struct call *c, const struct list_query *q,
 	buf_add_c(&c->out, '}');
 }
 
-int method_list(struct call *c)
+static int method_list(struct call *c)
 {
 	struct list_query q = { 0 };
 	struct session_page page;
@@ -163,3 +163,65 @@ int method_list(struct call *c)
 	list_cursors(c, &q, &page);
 	return WEFT_OK;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_list[] = {
+	{ .name = "query",
+	  .about = "text in title, project or first message of the user; "
+		   "case and accents do not count",
+	  .type = TYPE_LINE },
+	{ .name = "kind",
+	  .about = "conversation: primary and subagent; default primary, "
+		   "with parent all",
+	  .type = TYPE_CHOICE,
+	  .values = "primary|subagent|conversation|book|all" },
+	{ .name = "parent",
+	  .about = "only forks and subagents of this session",
+	  .type = TYPE_LINE },
+	{ .name = "project_dir",
+	  .about = "only those about this directory",
+	  .type = TYPE_LINE },
+	{ .name = "agent",
+	  .about = "only those of this agent",
+	  .type = TYPE_LINE },
+	{ .name = "channel",
+	  .about = "only those on this channel",
+	  .type = TYPE_LINE },
+	{ .name = "user",
+	  .about = "only those of this user",
+	  .type = TYPE_LINE },
+	{ .name = "key",
+	  .about = "only the session that has this key; only chain, deleted, "
+		   "limit and cursor count besides",
+	  .type = TYPE_LINE },
+	{ .name = "chain",
+	  .about = "with key: also those that had it before, newest first",
+	  .type = TYPE_BOOLEAN },
+	{ .name = "deleted",
+	  .about = "also those that were deleted",
+	  .type = TYPE_BOOLEAN },
+	{ .name = "sort",
+	  .about = "by the last interaction or by creation, newest first; "
+		   "default interaction",
+	  .type = TYPE_CHOICE,
+	  .values = "interaction|created" },
+	{ .name = "limit",
+	  .about = "at most so many; default 50, maximum: page",
+	  .type = TYPE_INTEGER },
+	{ .name = "cursor",
+	  .about = "next or prev of another page of the same list",
+	  .type = TYPE_LINE },
+};
+
+static const struct method rows[] = {
+	{ .name = "list",
+	  .about = "List sessions, newest first.",
+	  .answer = "`{\"sessions\":[...],\"next\",\"prev\"}`; next and prev "
+		    "are cursors, or null",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_list),
+	  .run = method_list },
+};
+
+const struct method_group methods_list = METHOD_GROUP(rows);

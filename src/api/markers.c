@@ -68,7 +68,7 @@ static int encode_range(struct call *c, struct event_range range)
 	return WEFT_OK;
 }
 
-int method_markers(struct call *c)
+static int method_markers(struct call *c)
 {
 	struct event_range range = { .first = 1 };
 	struct session_rec rec;
@@ -185,7 +185,7 @@ static int compact_place(struct call *c, const struct session_rec *rec,
 	return r;
 }
 
-int method_compact(struct call *c)
+static int method_compact(struct call *c)
 {
 	int places = call_has(c, "keep") + call_has(c, "before") +
 		     call_has(c, "after");
@@ -208,7 +208,7 @@ int method_compact(struct call *c)
 	return window_run(c, q, r);
 }
 
-int method_set_summary(struct call *c)
+static int method_set_summary(struct call *c)
 {
 	struct session_rec rec;
 	struct request *q;
@@ -236,27 +236,27 @@ static int simple_change(struct call *c, uint32_t how, bool redo)
 	return window_run(c, q, r);
 }
 
-int method_truncate(struct call *c)
+static int method_truncate(struct call *c)
 {
 	return simple_change(c, MARKER_TRUNCATE, false);
 }
 
-int method_clear(struct call *c)
+static int method_clear(struct call *c)
 {
 	return simple_change(c, MARKER_CLEAR, false);
 }
 
-int method_undo(struct call *c)
+static int method_undo(struct call *c)
 {
 	return simple_change(c, MARKER_UNDO, false);
 }
 
-int method_redo(struct call *c)
+static int method_redo(struct call *c)
 {
 	return simple_change(c, MARKER_UNDO, true);
 }
 
-int method_set_history(struct call *c)
+static int method_set_history(struct call *c)
 {
 	struct session_rec rec;
 	struct request *q;
@@ -270,3 +270,151 @@ int method_set_history(struct call *c)
 					  c->err);
 	return window_run(c, q, r);
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_compact[] = {
+	FIELD_SESSION,
+	{ .name = "keep",
+	  .about = "keep so many messages from the end; with a summary, "
+		   "default 0",
+	  .type = TYPE_INTEGER },
+	{ .name = "before",
+	  .about = "the first message to keep, instead of keep",
+	  .type = TYPE_REF },
+	{ .name = "after",
+	  .about = "the last message not to keep, instead of keep: what is "
+		   "said while a summary is made stays",
+	  .type = TYPE_REF },
+	{ .name = "turn",
+	  .about = "keep more, so that the window begins with a turn",
+	  .type = TYPE_BOOLEAN },
+	{ .name = "summary",
+	  .about = "of what is not kept; without one the summary before it "
+		   "is carried on",
+	  .type = TYPE_TEXT,
+	  FIELD_LIMIT(summary_bytes) },
+	{ .name = "tokens_saved",
+	  .about = "how many, if the caller knows",
+	  .type = TYPE_INTEGER },
+	FIELD_OP,
+	FIELD_EXPECT,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_truncate[] = {
+	FIELD_SESSION,
+	{ .name = "keep",
+	  .about = "keep so many messages from the end",
+	  .type = TYPE_INTEGER,
+	  .required = 1 },
+	{ .name = "turn",
+	  .about = "keep more, so that the window begins with a turn",
+	  .type = TYPE_BOOLEAN },
+	FIELD_OP,
+	FIELD_EXPECT,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_window[] = {
+	FIELD_SESSION,
+	FIELD_OP,
+	FIELD_EXPECT,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_set_summary[] = {
+	FIELD_SESSION,
+	{ .name = "summary",
+	  .about = "of what came before the window; empty: none",
+	  .type = TYPE_TEXT,
+	  .required = 1,
+	  FIELD_LIMIT(summary_bytes) },
+	FIELD_OP,
+	FIELD_EXPECT,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_set_history[] = {
+	FIELD_SESSION,
+	{ .name = "messages",
+	  .about = "what the window is to be; may be empty",
+	  .type = TYPE_ARRAY,
+	  .required = 1 },
+	{ .name = "summary",
+	  .about = "of what came before; without one the summary in force is "
+		   "carried on",
+	  .type = TYPE_TEXT,
+	  FIELD_LIMIT(summary_bytes) },
+	FIELD_OP,
+	FIELD_EXPECT,
+	FIELD_TOKEN,
+};
+
+static const struct field fields_markers[] = {
+	FIELD_SESSION,
+	{ .name = "in_force",
+	  .about = "only the one that says what the window is",
+	  .type = TYPE_BOOLEAN },
+};
+
+#define ANSWER_MARKER                                                      \
+	"`{\"marker\":{\"id\",\"seq\",\"session\",\"how\",\"first_kept\"," \
+	"\"summary\",\"tokens_saved\",\"undoes\",\"created_at\"},"         \
+	"\"changed\"}`; the marker in force, or null if there is none"
+
+static const struct method rows[] = {
+	{ .name = "compact",
+	  .about = "Let the window begin later, with a summary of what was "
+		   "before.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_compact),
+	  .run = method_compact },
+	{ .name = "truncate",
+	  .about = "Let the window be no more than the last messages.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_truncate),
+	  .run = method_truncate },
+	{ .name = "clear",
+	  .about = "Empty the window, and drop the summary; the history "
+		   "stays.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_window),
+	  .run = method_clear },
+	{ .name = "set_summary",
+	  .about = "Change the summary alone; the window stays as it is.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_set_summary),
+	  .run = method_set_summary },
+	{ .name = "set_history",
+	  .about = "Let the window be these messages, all or none.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_set_history),
+	  .run = method_set_history },
+	{ .name = "undo",
+	  .about = "Undo the last change of the window; twice is redo.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_window),
+	  .run = method_undo },
+	{ .name = "redo",
+	  .about = "Undo an undo.",
+	  .answer = ANSWER_MARKER,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_window),
+	  .run = method_redo },
+	{ .name = "markers",
+	  .about = "List the changes of the window, oldest first, inherited "
+		   "ones too.",
+	  .answer = "`{\"markers\":[...]}`, each as compact answers it",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_markers),
+	  .run = method_markers },
+};
+
+const struct method_group methods_markers = METHOD_GROUP(rows);

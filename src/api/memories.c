@@ -248,7 +248,7 @@ static int write_memory(struct call *c, const struct place *p,
 	return WEFT_OK;
 }
 
-int method_memory_add(struct call *c)
+static int method_memory_add(struct call *c)
 {
 	struct memory_rec m = {
 		.memory = {
@@ -371,7 +371,7 @@ static int search_begin(struct call *c, struct search *s,
 	return r;
 }
 
-int method_memories(struct call *c)
+static int method_memories(struct call *c)
 {
 	struct weft_str project_dir = STR("");
 	struct search s;
@@ -510,7 +510,7 @@ static int forget(struct call *c, const struct place *p, struct memory_rec *m)
 	return WEFT_OK;
 }
 
-int method_memory_forget(struct call *c)
+static int method_memory_forget(struct call *c)
 {
 	struct place p = { .scope = SCOPE_NONE };
 	struct memory_rec m = { .seq = 0 };
@@ -524,3 +524,102 @@ int method_memory_forget(struct call *c)
 		r = forget(c, &p, &m);
 	return r == WEFT_OK ? answer_one(c, &p, &m) : r;
 }
+
+/* ---- the rows of the table ---- */
+
+#define FIELD_SCOPE                                                      \
+	{                                                                \
+		.name = "scope", .about = "whose memories they are",     \
+		.type = TYPE_CHOICE, .values = "session|project|global", \
+	}
+
+#define FIELD_MEMORY_SESSION                                        \
+	{                                                           \
+		.name = "session",                                  \
+		.about = "the session; its project is the project", \
+		.type = TYPE_LINE,                                  \
+	}
+
+#define FIELD_MEMORY_PROJECT                                               \
+	{                                                                  \
+		.name = "project_dir", .about = "the project's directory", \
+		.type = TYPE_LINE,                                         \
+	}
+
+static const struct field fields_memory_add[] = {
+	FIELD_SCOPE,
+	FIELD_MEMORY_SESSION,
+	FIELD_MEMORY_PROJECT,
+	{ .name = "content",
+	  .about = "what to remember; trimmed, not blank",
+	  .type = TYPE_TEXT,
+	  .required = 1,
+	  FIELD_LIMIT(memory_bytes) },
+	{ .name = "title",
+	  .about = "default the first line of the content",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(slug_bytes) },
+	{ .name = "source",
+	  .about = "where it comes from",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	FIELD_OP,
+};
+
+static const struct field fields_memories[] = {
+	FIELD_SCOPE,
+	FIELD_MEMORY_SESSION,
+	FIELD_MEMORY_PROJECT,
+	{ .name = "query",
+	  .about = "only those that a search for this would find; empty: all",
+	  .type = TYPE_LINE },
+	{ .name = "deleted",
+	  .about = "also those that were forgotten",
+	  .type = TYPE_BOOLEAN },
+	{ .name = "limit",
+	  .about = "at most so many of each scope, the newest; default and "
+		   "maximum: page",
+	  .type = TYPE_INTEGER },
+};
+
+static const struct field fields_memory_forget[] = {
+	{ .name = "memory",
+	  .about = "its id",
+	  .type = TYPE_LINE,
+	  .required = 1 },
+	FIELD_SCOPE,
+	FIELD_MEMORY_SESSION,
+	FIELD_MEMORY_PROJECT,
+};
+
+#define ANSWER_MEMORIES                                                  \
+	"`{\"memories\":[{\"id\",\"scope\",\"session\",\"project_dir\"," \
+	"\"title\",\"content\",\"source\",\"created_at\","               \
+	"\"updated_at\",\"deleted_at\"}],\"more\"}`"
+
+static const struct method rows[] = {
+	{ .name = "memory_add",
+	  .about = "Remember something: in the scope given, else for the "
+		   "session, the project or the whole store, whichever is "
+		   "named.",
+	  .answer = ANSWER_MEMORIES ", with the new one",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_memory_add),
+	  .run = method_memory_add },
+	{ .name = "memories",
+	  .about = "List or search memories: those of the scope given, else "
+		   "the global ones, then the project's, then the session's.",
+	  .answer = ANSWER_MEMORIES "; more says whether some were left out",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_memories),
+	  .run = method_memories },
+	{ .name = "memory_forget",
+	  .about = "Forget a memory; it stays in the log. Scope, session and "
+		   "project_dir, if given, must be its own.",
+	  .answer = ANSWER_MEMORIES ", with the one that was forgotten",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_memory_forget),
+	  .run = method_memory_forget },
+};
+
+const struct method_group methods_memories = METHOD_GROUP(rows);

@@ -22,7 +22,7 @@ static int append_json(struct call *c, struct weft_str *ret)
 	return WEFT_OK;
 }
 
-int method_append(struct call *c)
+static int method_append(struct call *c)
 {
 	struct weft_str session = call_str(c, "session");
 	struct weft_str op = call_str(c, "op"), json = { NULL, 0 };
@@ -266,7 +266,7 @@ static bool is_shared(struct call *c, const struct session_rec *rec)
 	       scope_is_shared(&scope);
 }
 
-int method_history(struct call *c)
+static int method_history(struct call *c)
 {
 	struct render_query q = {
 		.last = API_INTEGER_MAX,
@@ -306,7 +306,7 @@ int method_history(struct call *c)
 
 /* ---- events ---- */
 
-int method_events(struct call *c)
+static int method_events(struct call *c)
 {
 	struct session_rec rec;
 	struct reading d;
@@ -432,7 +432,7 @@ int call_ref(struct call *c, const struct session_rec *session, yyjson_val *ref,
 	return r;
 }
 
-int method_message(struct call *c)
+static int method_message(struct call *c)
 {
 	yyjson_val *ref = call_val(c, "message");
 	struct session_rec rec;
@@ -519,7 +519,7 @@ int call_refs(struct call *c, const struct session_rec *session,
 	return WEFT_OK;
 }
 
-int method_redact(struct call *c)
+static int method_redact(struct call *c)
 {
 	struct session_rec rec;
 	struct request *q;
@@ -546,3 +546,136 @@ int method_redact(struct call *c)
 	request_free(q);
 	return WEFT_OK;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_append[] = {
+	FIELD_SESSION,
+	{ .name = "message", .about = "one message", .type = TYPE_OBJECT },
+	{ .name = "messages",
+	  .about = "several, all or none; instead of message",
+	  .type = TYPE_ARRAY },
+	FIELD_OP,
+	FIELD_EXPECT,
+	FIELD_TOKEN,
+};
+
+#define FIELD_REDACTED                                                 \
+	{                                                              \
+		.name = "redacted", .about = "also what was redacted", \
+		.type = TYPE_BOOLEAN,                                  \
+	}
+
+#define FIELD_AFTER                                                        \
+	{                                                                  \
+		.name = "after", .about = "only what has a higher number", \
+		.type = TYPE_INTEGER,                                      \
+	}
+
+#define FIELD_PAGE                                                     \
+	{                                                              \
+		.name = "limit",                                       \
+		.about = "at most so many; default and maximum: page", \
+		.type = TYPE_INTEGER,                                  \
+	}
+
+static const struct field fields_history[] = {
+	FIELD_SESSION,
+	{ .name = "view",
+	  .about = "full: all that was said; direct: only in this session, "
+		   "nothing inherited; window: what a model is given; "
+		   "default full",
+	  .type = TYPE_CHOICE,
+	  .values = "full|direct|window" },
+	{ .name = "last",
+	  .about = "only the last so many messages",
+	  .type = TYPE_INTEGER },
+	{ .name = "tokens",
+	  .about = "only as many of the last turns as are estimated to have "
+		   "no more than so many tokens; the last turn always stays",
+	  .type = TYPE_INTEGER },
+	{ .name = "format",
+	  .about = "weft: messages as they are stored; anthropic, openai, "
+		   "responses: what that provider's model is sent, repaired "
+		   "so that it is accepted; default weft",
+	  .type = TYPE_CHOICE,
+	  .values = "weft|anthropic|openai|responses" },
+	{ .name = "provider",
+	  .about = "with a provider's format: whose signatures and other "
+		   "bound data are sent back; default anthropic or openai",
+	  .type = TYPE_LINE },
+	FIELD_AFTER,
+	FIELD_PAGE,
+	FIELD_REDACTED,
+};
+
+static const struct field fields_message[] = {
+	{ .name = "message",
+	  .about = "its id; or, with session, its number",
+	  .type = TYPE_REF,
+	  .required = 1 },
+	{ .name = "session", .about = SESSION_ABOUT, .type = TYPE_LINE },
+	FIELD_REDACTED,
+};
+
+static const struct field fields_redact[] = {
+	FIELD_SESSION,
+	{ .name = "messages",
+	  .about = "which ones",
+	  .type = TYPE_REFS,
+	  .required = 1 },
+	{ .name = "undo", .about = "show them again", .type = TYPE_BOOLEAN },
+	FIELD_TOKEN,
+};
+
+static const struct field fields_events[] = {
+	FIELD_SESSION,
+	FIELD_AFTER,
+	FIELD_PAGE,
+	FIELD_REDACTED,
+};
+
+static const struct method rows[] = {
+	{ .name = "append",
+	  .about = "Append messages; durable when it answers.",
+	  .answer = "`{\"seq\",\"id\",\"session\",\"count\"}` of the first, "
+		    "and `\"replayed\":true` if the operation id was known",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_append),
+	  .run = method_append },
+	{ .name = "history",
+	  .about = "Read messages, oldest first.",
+	  .answer = "`{\"messages\":[...],\"next\",\"damaged\"}`; next is "
+		    "the after of the next page, or null; damaged is how many "
+		    "events could not be read; a window with a summary has "
+		    "`\"summary\"` in front. With a provider's format all "
+		    "at once: `{\"system\":text|null,\"messages\":[...]}` "
+		    "(anthropic), `{\"messages\":[...]}` (openai), "
+		    "`{\"items\":[...]}` (responses); see docs/RENDERING.md",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_history),
+	  .run = method_history },
+	{ .name = "message",
+	  .about = "Show one message.",
+	  .answer = "the message",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_message),
+	  .run = method_message },
+	{ .name = "redact",
+	  .about = "Hide messages from a session and its forks; they stay in "
+		   "the log.",
+	  .answer = "`{\"session\",\"messages\":[numbers],\"redacted\","
+		    "\"changed\"}`",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_redact),
+	  .run = method_redact },
+	{ .name = "events",
+	  .about = "Read events of all types, oldest first.",
+	  .answer = "`{\"events\":[{\"seq\",\"ts\",\"type\",\"id\",...}],"
+		    "\"next\"}`; next is the after of the next page, or null",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_events),
+	  .run = method_events },
+};
+
+const struct method_group methods_messages = METHOD_GROUP(rows);

@@ -61,7 +61,7 @@ static void encode_route(struct buf *b, const struct route *r,
 	buf_add_c(b, '}');
 }
 
-int method_route(struct call *c)
+static int method_route(struct call *c)
 {
 	struct route_request q = request_of(c);
 	struct route_end end;
@@ -77,9 +77,8 @@ int method_route(struct call *c)
 	return WEFT_OK;
 }
 
-int method_reset(struct call *c)
+static int method_reset(struct call *c)
 {
-	struct session_rec rec;
 	struct request *q;
 	struct weft_id id;
 	int r = call_session_id(c, &id);
@@ -96,6 +95,62 @@ int method_reset(struct call *c)
 		return r;
 	id = q->ret_session;
 	request_free(q);
-	r = engine_session(c->engine, &id, &c->arena, &rec, c->err);
-	return r == WEFT_OK ? encode_session(c, &rec) : r;
+	return call_answer_session(c, &id);
 }
+
+/* ---- the rows of the table ---- */
+
+#define FIELD_ROUTE(field, text)                                   \
+	{                                                          \
+		.name = #field, .about = (text), .type = TYPE_LINE \
+	}
+
+static const struct field fields_route[] = {
+	FIELD_ROUTE(channel, "where people talk: telegram, slack, ..."),
+	FIELD_ROUTE(account, "the account or bot that was written to"),
+	FIELD_ROUTE(chat_type, "direct, group, channel, ...; default direct"),
+	FIELD_ROUTE(chat_id, "the chat"),
+	FIELD_ROUTE(topic_id, "the topic or thread in it"),
+	FIELD_ROUTE(space_type, "workspace, guild, ...; default space"),
+	FIELD_ROUTE(space_id, "what the chat is part of"),
+	FIELD_ROUTE(sender_id, "who speaks"),
+	{ .name = "mentioned",
+	  .about = "whether the agent is named in the message",
+	  .type = TYPE_BOOLEAN },
+	FIELD_ROUTE(agent, "who answers; the rules do not count then"),
+	FIELD_ROUTE(session_key,
+		    "a key of the caller's own, sk_v1_... or agent:..., taken "
+		    "as it is; anything else is only another name"),
+	{ .name = "dry_run",
+	  .about = "only look; make nothing",
+	  .type = TYPE_BOOLEAN },
+};
+
+static const struct field fields_reset[] = {
+	FIELD_SESSION,
+	FIELD_TOKEN,
+};
+
+static const struct method rows[] = {
+	{ .name = "route",
+	  .about = "Find the session that a message belongs to, or make it, "
+		   "by the configuration.",
+	  .answer = "`{\"agent\",\"matched_by\",\"scope\",\"signature\","
+		    "\"key\",\"aliases\",\"main_key\",\"main_aliases\","
+		    "\"session\":id|null,\"created\",\"why\":[...]}`; why says "
+		    "in words, step by step, how it came to that; aliases are "
+		    "what older programs call it, whether or not they were "
+		    "free",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_route),
+	  .run = method_route },
+	{ .name = "reset",
+	  .about = "Begin a new session under the same key; the old one stays "
+		   "as its previous one.",
+	  .answer = "the new session",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_reset),
+	  .run = method_reset },
+};
+
+const struct method_group methods_route = METHOD_GROUP(rows);

@@ -121,7 +121,7 @@ static int fill_ask(struct call *c, struct search_ask *ask,
 					WEFT_OK;
 }
 
-int method_search(struct call *c)
+static int method_search(struct call *c)
 {
 	struct search_ask ask = { .limit = 0 };
 	struct search_page page = { .n = 0 };
@@ -146,3 +146,53 @@ int method_search(struct call *c)
 	buf_printf(&c->out, ",\"behind\":%" PRIu64 "}", page.behind);
 	return WEFT_OK;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_search[] = {
+	{ .name = "query",
+	  .about =
+		  "words, all of which must be there; \"a phrase\"; begin* for "
+		  "what begins a word; -word for what must not be there",
+	  .type = TYPE_TEXT,
+	  .required = 1 },
+	{ .name = "session",
+	  .about = "only in this session and in what it inherits",
+	  .type = TYPE_LINE },
+	{ .name = "kind",
+	  .about = "only messages, titles of sessions, or memories",
+	  .type = TYPE_CHOICE,
+	  .values = "message|title|memory" },
+	{ .name = "project_dir",
+	  .about = "only in sessions about this directory",
+	  .type = TYPE_LINE },
+	{ .name = "user",
+	  .about = "only in sessions of this user",
+	  .type = TYPE_LINE },
+	{ .name = "limit",
+	  .about = "at most so many; default 50, at most page",
+	  .type = TYPE_INTEGER },
+	{ .name = "cursor",
+	  .about = "go on behind this page, as next says",
+	  .type = TYPE_LINE },
+	{ .name = "wait",
+	  .about = "first index all that is not indexed yet, however long "
+		   "that takes",
+	  .type = TYPE_BOOLEAN },
+};
+
+static const struct method rows[] = {
+	{ .name = "search",
+	  .about = "Find messages, titles and memories by their words, newest "
+		   "first.",
+	  .answer = "`{\"hits\":[{\"session\",\"seq\",\"id\",\"kind\","
+		    "\"role\",\"scope\",\"slug\",\"project_dir\","
+		    "\"created_at\",\"snippet\"}],\"next\",\"behind\"}`; next "
+		    "is a cursor, or null; behind is how many events are not "
+		    "indexed yet and were not searched",
+	  .right = RIGHT_READ,
+	  FIELDS(fields_search),
+	  .run = method_search },
+};
+
+const struct method_group methods_search = METHOD_GROUP(rows);

@@ -5,15 +5,6 @@
 #include "base/id.h"
 #include "model/record.h"
 
-/* Show a session as it is stored now. */
-static int answer_session(struct call *c, const struct weft_id *id)
-{
-	struct session_rec rec;
-	int r = engine_session(c->engine, id, &c->arena, &rec, c->err);
-
-	return r == WEFT_OK ? encode_session(c, &rec) : r;
-}
-
 /* ---- new ---- */
 
 static struct weft_str keep(struct request *q, struct weft_str s)
@@ -135,7 +126,7 @@ static int new_fill(struct call *c, struct request *q)
 	return r;
 }
 
-int method_new(struct call *c)
+static int method_new(struct call *c)
 {
 	struct request *q = request_new(REQUEST_CREATE, c->err);
 	struct weft_id id;
@@ -157,7 +148,7 @@ int method_new(struct call *c)
 	replayed = q->ret_replayed != 0;
 	request_free(q);
 
-	r = answer_session(c, &id);
+	r = call_answer_session(c, &id);
 	if (r != WEFT_OK)
 		return r;
 	c->out.len -= c->out.len ? 1 : 0; /* the closing brace */
@@ -169,7 +160,7 @@ int method_new(struct call *c)
 	return WEFT_OK;
 }
 
-int method_show(struct call *c)
+static int method_show(struct call *c)
 {
 	struct session_rec rec;
 	int r = call_session(c, &rec);
@@ -207,7 +198,7 @@ static int change_end(struct call *c, struct request *q)
 	if (r != WEFT_OK)
 		return r;
 	request_free(q);
-	return answer_session(c, &id);
+	return call_answer_session(c, &id);
 }
 
 static int change_fields(struct call *c, struct weft_str patch)
@@ -221,7 +212,7 @@ static int change_fields(struct call *c, struct weft_str patch)
 	return change_end(c, q);
 }
 
-int method_rename(struct call *c)
+static int method_rename(struct call *c)
 {
 	CLEANUP(buf_done) struct buf b = { 0 };
 	int r;
@@ -234,22 +225,22 @@ int method_rename(struct call *c)
 	return r == WEFT_OK ? change_fields(c, buf_str(&b)) : r;
 }
 
-int method_set(struct call *c)
+static int method_set(struct call *c)
 {
 	return change_fields(c, call_raw(c, "changes"));
 }
 
-int method_pin(struct call *c)
+static int method_pin(struct call *c)
 {
 	return change_fields(c, STR("{\"pinned\":true}"));
 }
 
-int method_unpin(struct call *c)
+static int method_unpin(struct call *c)
 {
 	return change_fields(c, STR("{\"pinned\":false}"));
 }
 
-int method_alias(struct call *c)
+static int method_alias(struct call *c)
 {
 	struct weft_str name = call_str(c, "alias");
 	struct weft_str how = call_str(c, "how");
@@ -271,7 +262,7 @@ int method_alias(struct call *c)
 	return change_end(c, q);
 }
 
-int method_delete(struct call *c)
+static int method_delete(struct call *c)
 {
 	struct request *q;
 	int r = change_begin(c, REQUEST_DELETE, &q);
@@ -279,10 +270,178 @@ int method_delete(struct call *c)
 	return r == WEFT_OK ? change_end(c, q) : r;
 }
 
-int method_restore(struct call *c)
+static int method_restore(struct call *c)
 {
 	struct request *q;
 	int r = change_begin(c, REQUEST_RESTORE, &q);
 
 	return r == WEFT_OK ? change_end(c, q) : r;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_new[] = {
+	{ .name = "key",
+	  .about = "its stable name; if a session has it already, that one is "
+		   "the answer, unchanged",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "aliases",
+	  .about = "further names",
+	  .type = TYPE_LINES,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "slug",
+	  .about = "a title for people",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(slug_bytes) },
+	{ .name = "agent",
+	  .about = "who answers; default main",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "project_dir",
+	  .about = "the directory it is about",
+	  .type = TYPE_LINE },
+	{ .name = "model",
+	  .about = "the model it is held with",
+	  .type = TYPE_MODEL,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "kind",
+	  .about = "default primary",
+	  .type = TYPE_CHOICE,
+	  .values = "primary|subagent|book" },
+	{ .name = "parent",
+	  .about = "the session that a subagent works for",
+	  .type = TYPE_LINE },
+	{ .name = "parent_tool_use_id",
+	  .about = "the tool call that a subagent answers",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "user",
+	  .about = "who speaks",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "channel",
+	  .about = "where people talk",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "user_role",
+	  .about = "what the user may do",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "metadata",
+	  .about = "anything, kept as it is",
+	  .type = TYPE_OBJECT,
+	  FIELD_LIMIT(metadata_bytes) },
+	{ .name = "tools",
+	  .about = "the tools that it may use",
+	  .type = TYPE_ARRAY,
+	  FIELD_LIMIT(metadata_bytes) },
+	{ .name = "expires_at",
+	  .about = "when it ends by itself",
+	  .type = TYPE_TIME },
+	{ .name = "op",
+	  .about = "operation id: the same one again is the same session",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(op_bytes) },
+};
+
+static const struct field fields_session[] = {
+	FIELD_SESSION,
+};
+
+static const struct field fields_rename[] = {
+	FIELD_SESSION,
+	{ .name = "slug",
+	  .about = "the new title; empty takes it away",
+	  .type = TYPE_LINE,
+	  .required = 1,
+	  FIELD_LIMIT(slug_bytes) },
+};
+
+static const struct field fields_set[] = {
+	FIELD_SESSION,
+	{ .name = "changes",
+	  .about = "what to change: slug, agent, model, project_dir, user, "
+		   "channel, user_role, metadata, tools, pinned, expires_at",
+	  .type = TYPE_OBJECT,
+	  .required = 1 },
+};
+
+static const struct field fields_alias[] = {
+	FIELD_SESSION,
+	{ .name = "alias",
+	  .about = "the name",
+	  .type = TYPE_LINE,
+	  .required = 1,
+	  FIELD_LIMIT(name_bytes) },
+	{ .name = "how",
+	  .about = "add a free name, move one from another session, or remove "
+		   "it; default add",
+	  .type = TYPE_CHOICE,
+	  .values = "add|move|remove" },
+};
+
+static const struct field fields_delete[] = {
+	FIELD_SESSION,
+	FIELD_TOKEN,
+};
+
+static const struct method rows[] = {
+	{ .name = "new",
+	  .about = "Begin a session, or find the one that has the key.",
+	  .answer = "the session, and `\"created\":true` or `false`; "
+		    "`\"replayed\":true` if the operation id was known",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_new),
+	  .run = method_new },
+	{ .name = "show",
+	  .about = "Show a session.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_READ,
+	  FIELDS(fields_session),
+	  .run = method_show },
+	{ .name = "rename",
+	  .about = "Give a session another title.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_rename),
+	  .run = method_rename },
+	{ .name = "set",
+	  .about = "Change what a session is set to.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_set),
+	  .run = method_set },
+	{ .name = "alias",
+	  .about = "Give a session a further name, or take one away.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_alias),
+	  .run = method_alias },
+	{ .name = "pin",
+	  .about = "Keep a session from being cleaned up.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_session),
+	  .run = method_pin },
+	{ .name = "unpin",
+	  .about = "Let a session be cleaned up again.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_session),
+	  .run = method_unpin },
+	{ .name = "delete",
+	  .about = "Delete a session; restore brings it back.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_delete),
+	  .run = method_delete },
+	{ .name = "restore",
+	  .about = "Bring a deleted session back; name it by its id.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_session),
+	  .run = method_restore },
+};
+
+const struct method_group methods_sessions = METHOD_GROUP(rows);

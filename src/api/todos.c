@@ -25,7 +25,7 @@ static int answer_todos(struct call *c, struct weft_str body)
 	return WEFT_OK;
 }
 
-int method_todos(struct call *c)
+static int method_todos(struct call *c)
 {
 	struct event_range range = { .max_events = 1 };
 	struct event_page page = { 0 };
@@ -48,7 +48,7 @@ int method_todos(struct call *c)
 	return answer_todos(c, page.v[0].body);
 }
 
-int method_todos_set(struct call *c)
+static int method_todos_set(struct call *c)
 {
 	CLEANUP(buf_done) struct buf body = { 0 };
 	struct request *q = NULL;
@@ -67,3 +67,41 @@ int method_todos_set(struct call *c)
 	request_free(q);
 	return r;
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_session[] = {
+	FIELD_SESSION,
+};
+
+static const struct field fields_todos_set[] = {
+	FIELD_SESSION,
+	{ .name = "todos",
+	  .about = "the whole list: objects with content, status (pending, "
+		   "in_progress, completed, cancelled) and perhaps priority",
+	  .type = TYPE_ARRAY,
+	  .required = 1 },
+	FIELD_OP,
+	FIELD_TOKEN,
+};
+
+#define ANSWER_TODOS                                               \
+	"`{\"todos\":[...],\"summary\":{\"total\",\"incomplete\"," \
+	"\"in_progress\",\"completed\",\"cancelled\"}}`"
+
+static const struct method rows[] = {
+	{ .name = "todos",
+	  .about = "Say what is left to do in a session.",
+	  .answer = ANSWER_TODOS,
+	  .right = RIGHT_READ,
+	  FIELDS(fields_session),
+	  .run = method_todos },
+	{ .name = "todos_set",
+	  .about = "Replace the list of what is to do.",
+	  .answer = ANSWER_TODOS,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_todos_set),
+	  .run = method_todos_set },
+};
+
+const struct method_group methods_todos = METHOD_GROUP(rows);

@@ -14,11 +14,10 @@ static int take_turn(struct call *c, struct turn *ret)
 	return WEFT_OK;
 }
 
-int method_turn(struct call *c)
+static int method_turn(struct call *c)
 {
 	CLEANUP(buf_done) struct buf body = { 0 };
 	struct request *q = NULL;
-	struct session_rec rec;
 	struct weft_id id;
 	struct turn turn;
 	int r = call_session_id(c, &id);
@@ -35,6 +34,37 @@ int method_turn(struct call *c)
 	if (r != WEFT_OK)
 		return r;
 	request_free(q);
-	r = engine_session(c->engine, &id, &c->arena, &rec, c->err);
-	return r == WEFT_OK ? encode_session(c, &rec) : r;
+	return call_answer_session(c, &id);
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_turn[] = {
+	FIELD_SESSION,
+	{ .name = "state",
+	  .about = "what has become of the turn",
+	  .type = TYPE_CHOICE,
+	  .values = "begun|ended|failed",
+	  .required = 1 },
+	{ .name = "reason",
+	  .about = "failed: why, in one line",
+	  .type = TYPE_LINE,
+	  FIELD_LIMIT(name_bytes) },
+	FIELD_OP,
+	FIELD_TOKEN,
+};
+
+static const struct method rows[] = {
+	{ .name = "turn",
+	  .about = "Mark that somebody is at work in a session, or no longer. "
+		   "Meanwhile running_since says since when; neither reset "
+		   "policies nor retention touch it. A turn that began and "
+		   "has written nothing for a day counts as dead. To end what "
+		   "has not begun writes nothing.",
+	  .answer = ANSWER_SESSION,
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_turn),
+	  .run = method_turn },
+};
+
+const struct method_group methods_turns = METHOD_GROUP(rows);

@@ -21,7 +21,7 @@ static int answer_usage(struct call *c, const struct weft_id *id, bool replayed)
 	return WEFT_OK;
 }
 
-int method_usage(struct call *c)
+static int method_usage(struct call *c)
 {
 	struct weft_id id;
 	int r = call_session_id(c, &id);
@@ -29,7 +29,7 @@ int method_usage(struct call *c)
 	return r == WEFT_OK ? answer_usage(c, &id, false) : r;
 }
 
-int method_usage_add(struct call *c)
+static int method_usage_add(struct call *c)
 {
 	CLEANUP(buf_done) struct buf body = { 0 };
 	struct weft_str raw = call_raw(c, "usage");
@@ -56,3 +56,43 @@ int method_usage_add(struct call *c)
 	request_free(q);
 	return answer_usage(c, &id, replayed);
 }
+
+/* ---- the rows of the table ---- */
+
+static const struct field fields_session[] = {
+	FIELD_SESSION,
+};
+
+static const struct field fields_usage_add[] = {
+	FIELD_SESSION,
+	{ .name = "usage",
+	  .about = "what was spent, as in a message: input_tokens, "
+		   "output_tokens, cache_read_tokens, cache_write_tokens, "
+		   "cost_usd (left out or null: not known)",
+	  .type = TYPE_OBJECT,
+	  .required = 1,
+	  FIELD_LIMIT(metadata_bytes) },
+	FIELD_OP,
+	FIELD_TOKEN,
+};
+
+#define ANSWER_USAGE "`{\"own\":{...},\"total\":{...}}`, totals both"
+
+static const struct method rows[] = {
+	{ .name = "usage",
+	  .about = "Say what a session has spent, by itself and with all that "
+		   "worked for it.",
+	  .answer = ANSWER_USAGE,
+	  .right = RIGHT_READ,
+	  FIELDS(fields_session),
+	  .run = method_usage },
+	{ .name = "usage_add",
+	  .about = "Write down what was spent without a message.",
+	  .answer = ANSWER_USAGE "; `\"replayed\":true` if the operation id "
+				 "was known",
+	  .right = RIGHT_WRITE,
+	  FIELDS(fields_usage_add),
+	  .run = method_usage_add },
+};
+
+const struct method_group methods_usage = METHOD_GROUP(rows);
