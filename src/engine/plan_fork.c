@@ -19,6 +19,20 @@ struct fork_point {
 	uint64_t marker; /* in force there */
 };
 
+/* Somebody may have taken it away since it was looked up. */
+static int check_there(struct plan *p, struct plan_session *s, uint64_t at,
+		       struct weft_error *err)
+{
+	const struct store_event *e;
+	bool hidden;
+	int r = plan_seen_event(p, s, at, &e, &hidden, err);
+
+	if (r == WEFT_OK && e->state == STATE_GONE)
+		r = fail(err, WEFT_NOT_FOUND, "event %llu is gone for good",
+			 (unsigned long long)at);
+	return r;
+}
+
 /* The point itself, or the last message before it that can be seen. */
 static int find_point(struct plan *p, struct plan_session *s, uint64_t at,
 		      struct fork_point *ret, struct weft_error *err)
@@ -36,6 +50,8 @@ static int find_point(struct plan *p, struct plan_session *s, uint64_t at,
 			    "the session has no message %llu",
 			    (unsigned long long)at);
 	r = plan_look_back(p, s, &ask, &found, err);
+	if (r == WEFT_OK && at && found.seq != at)
+		r = check_there(p, s, at, err);
 	if (r < 0)
 		return r;
 	if (found.n == 0)

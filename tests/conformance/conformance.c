@@ -47,6 +47,7 @@ static const struct suite *const suites[] = {
 	&public_fork_suite,
 	&public_drop_suite,
 	&public_drop_random_suite,
+	&drop_race_suite,
 	&public_marker_suite,
 	&public_reset_suite,
 	&compat_pico_suite,

@@ -193,6 +193,6 @@ extern const struct suite event_suite, write_suite, name_suite, list_suite,
 	compat_claw_suite, public_blob_suite, compat_hygge_session_suite,
 	compat_hygge_message_suite, compat_hygge_note_suite;
 extern const struct suite public_search_suite, public_drop_suite,
-	public_drop_random_suite;
+	public_drop_random_suite, drop_race_suite;
 
 #endif

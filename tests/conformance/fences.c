@@ -9,99 +9,10 @@
  * It takes two handles on one store, so that a store that is gone when it is
  * closed has nothing to show here.
  */
-#include <pthread.h>
 #include <time.h>
 
 #include "base/json.h"
-#include "conformance/public.h"
-#include "engine/engine.h"
-
-/* Where the old owner stops. */
-enum place { NOWHERE, BEFORE_THE_WRITE, AFTER_THE_PLAN };
-
-static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	enum place place;
-	bool asleep;
-	struct store *store; /* whose writes are stopped */
-	const struct store_ops *ops;
-	struct store_ops stopping; /* the same, but for write */
-	store_plan *plan;          /* of the write that is under way */
-} stop = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	   .changed = PTHREAD_COND_INITIALIZER };
-
-static void sleep_at(enum place place)
-{
-	(void)pthread_mutex_lock(&stop.lock);
-	if (stop.place == place) {
-		stop.asleep = true;
-		(void)pthread_cond_broadcast(&stop.changed);
-		while (stop.place == place)
-			(void)pthread_cond_wait(&stop.changed, &stop.lock);
-		stop.asleep = false;
-	}
-	(void)pthread_mutex_unlock(&stop.lock);
-}
-
-static void wait_until_asleep(void)
-{
-	(void)pthread_mutex_lock(&stop.lock);
-	while (!stop.asleep)
-		(void)pthread_cond_wait(&stop.changed, &stop.lock);
-	(void)pthread_mutex_unlock(&stop.lock);
-}
-
-static void set_place(enum place place)
-{
-	(void)pthread_mutex_lock(&stop.lock);
-	stop.place = place;
-	(void)pthread_cond_broadcast(&stop.changed);
-	(void)pthread_mutex_unlock(&stop.lock);
-}
-
-static int plan_and_sleep(void *ctx, struct store_view *view,
-			  struct op_list *out, struct weft_error *err)
-{
-	int r = stop.plan(ctx, view, out, err);
-
-	sleep_at(AFTER_THE_PLAN);
-	return r;
-}
-
-static int write_and_sleep(struct store *s, const struct store_want *want,
-			   store_plan *plan, void *ctx, struct weft_error *err)
-{
-	sleep_at(BEFORE_THE_WRITE);
-	stop.plan = plan;
-	return stop.ops->write(s, want, plan_and_sleep, ctx, err);
-}
-
-static void stop_writes_of(struct weft_store *handle)
-{
-	stop.store = engine_store(weft_store_engine(handle));
-	stop.ops = stop.store->ops;
-	stop.stopping = *stop.ops;
-	stop.stopping.write = write_and_sleep;
-	stop.store->ops = &stop.stopping;
-}
-
-static void stop_no_more(void)
-{
-	stop.store->ops = stop.ops;
-}
-
-/* Something that is done on a thread of its own. */
-struct act {
-	struct weft_store *store;
-	const char *session;
-	uint64_t token; /* of an append, or what a takeover was given */
-	uint64_t seq;
-	int result;
-	struct weft_error err;
-	pthread_t thread;
-	_Atomic bool done;
-};
+#include "conformance/stops.h"
 
 static void *append(void *ctx)
 {
@@ -154,16 +65,6 @@ static void *take_over(void *ctx)
 	return NULL;
 }
 
-static void act_begin(struct act *a, void *(*run)(void *ctx))
-{
-	assert_int_equal(pthread_create(&a->thread, NULL, run, a), 0);
-}
-
-static void act_end(struct act *a)
-{
-	assert_int_equal(pthread_join(a->thread, NULL), 0);
-}
-
 static void who_wakes_up_too_late_is_refused(void **state)
 {
 	struct desk *d = *state;
@@ -178,11 +79,11 @@ static void who_wakes_up_too_late_is_refused(void **state)
 	assert_true(old.token > 0);
 
 	stop_writes_of(d->store);
-	set_place(BEFORE_THE_WRITE);
+	stop_at(BEFORE_THE_WRITE);
 	act_begin(&old, append);
-	wait_until_asleep();
+	assert_true(stop_until_asleep(&old));
 	token = take(other, d->id, "takeover", &d->err);
-	set_place(NOWHERE);
+	stop_at(NOWHERE);
 	act_end(&old);
 	stop_no_more();
 
@@ -210,13 +111,13 @@ static void who_was_first_is_waited_for(void **state)
 	assert_true(old.token > 0);
 
 	stop_writes_of(d->store);
-	set_place(AFTER_THE_PLAN);
+	stop_at(AFTER_THE_PLAN);
 	act_begin(&old, append);
-	wait_until_asleep();
+	assert_true(stop_until_asleep(&old));
 	act_begin(&new, take_over);
 	(void)nanosleep(&a_while, NULL);
 	waited = !new.done;
-	set_place(NOWHERE);
+	stop_at(NOWHERE);
 	act_end(&old);
 	act_end(&new);
 	stop_no_more();
