@@ -100,6 +100,8 @@ void req_session(struct req *q, size_t arg);
 /* Only a value: text, or a message by its id or number. */
 void req_add_text(struct req *q, const char *label, const char *value);
 void req_ref(struct req *q, const char *value);
+/* "messages": all arguments from `arg` on. */
+void req_messages(struct req *q, size_t arg);
 /* A field that is one, from an option. */
 void req_message(struct req *q, const char *field, size_t opt);
 
@@ -129,6 +131,11 @@ int cli_resolve(struct cli *c, const char **session);
 int cli_answer(struct cli *c, struct req *q,
 	       void (*text)(struct cli *c, yyjson_val *root));
 
+/* The command is a method about the argument SESSION, with `only_token` or
+ * without options: call it. */
+int cli_about_session(struct cli *c,
+		      void (*text)(struct cli *c, yyjson_val *root));
+
 /* ---- words for people (text.c) ---- */
 
 /* "2026-11-15 10:00" in local time from a time in JSON; "" for none. */
@@ -136,6 +143,8 @@ void text_time(struct weft_str time, char out[32], bool seconds);
 void text_session(struct cli *c, yyjson_val *session);
 /* Only its id: what scripts want to keep of a new session. */
 void text_session_id(struct cli *c, yyjson_val *session);
+/* On a terminal: how to get the next page, if there is one. */
+void text_more(struct cli *c, yyjson_val *answer);
 /* What went, or would go. */
 void text_dropped(struct cli *c, yyjson_val *report);
 void text_message(struct cli *c, yyjson_val *message);

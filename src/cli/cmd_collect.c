@@ -2,29 +2,19 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 
+static void text_collected(struct cli *c, yyjson_val *report)
+{
+	out_printf(&c->out, "%llu blobs dropped, %llu left\n",
+		   (unsigned long long)val_u64(report, "changed"),
+		   (unsigned long long)val_u64(report, "blobs"));
+}
+
 static int run(struct cli *c)
 {
 	CLEANUP(req_done) struct req q = { 0 };
-	CLEANUP(answer_done) struct answer a = { 0 };
-	yyjson_val *report;
-	int r;
 
 	req_init(&q, c, "collect");
-	r = progress_call(c, &q, &a);
-	if (r != WEFT_OK)
-		return r;
-	report = answer_parse(c, &a);
-	if (!report)
-		return WEFT_NO_MEMORY;
-	if (c->json)
-		out_json(&c->out, a.text);
-	else
-		out_printf(&c->out, "%llu blobs dropped, %llu left\n",
-			   (unsigned long long)yyjson_get_uint(
-				   yyjson_obj_get(report, "changed")),
-			   (unsigned long long)yyjson_get_uint(
-				   yyjson_obj_get(report, "blobs")));
-	return WEFT_OK;
+	return progress_report(c, &q, text_collected);
 }
 
 const struct command cmd_collect = {

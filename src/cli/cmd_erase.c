@@ -2,17 +2,9 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 
-enum { OPT_TOKEN };
-
-static const struct opt opts[] = {
-	[OPT_TOKEN] = OPTION_TOKEN,
-};
-
 static const struct arg args[] = {
 	ARG_SESSION,
-	{ .name = "MESSAGE",
-	  .about = "the number of a message, or its id",
-	  .many = 1 },
+	ARG_MESSAGES,
 };
 
 static void text_erased(struct cli *c, yyjson_val *answer)
@@ -28,14 +20,8 @@ static int run(struct cli *c)
 
 	req_init(&q, c, "erase");
 	req_session(&q, 0);
-	req_number(&q, "token", OPT_TOKEN);
-	req_raw(&q, "messages", STR("["));
-	for (size_t i = 1; i < c->line.n_args; i++) {
-		if (i > 1)
-			buf_add_c(&q.b, ',');
-		req_ref(&q, c->line.args[i]);
-	}
-	buf_add_c(&q.b, ']');
+	req_number(&q, "token", 0);
+	req_messages(&q, 1);
 	return cli_answer(c, &q, text_erased);
 }
 
@@ -47,7 +33,7 @@ const struct command cmd_erase = {
 		 "store. Their numbers stay taken. This cannot be undone; "
 		 "weft redact only hides them.",
 	.example = "weft erase work 12 13",
-	OPTS(opts),
+	OPTS(only_token),
 	ARGS(args),
 	.store = STORE_USE_WRITE,
 	.run = run,

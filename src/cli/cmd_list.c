@@ -68,10 +68,7 @@ static const struct opt opts[] = {
 		       .values = "interaction|created",
 		       .about = "by the last interaction (the default) or by "
 				"creation; newest first" },
-	[OPT_LIMIT] = { .name = "limit",
-			.takes = "N",
-			.kind = OPT_NUMBER,
-			.about = "at most N; default 50" },
+	[OPT_LIMIT] = OPTION_LIMIT,
 	[OPT_CURSOR] = { .name = "cursor",
 			 .takes = "C",
 			 .kind = OPT_TEXT,
@@ -119,7 +116,6 @@ static void row(struct cli *c, yyjson_val *s)
 static void text_list(struct cli *c, yyjson_val *answer)
 {
 	yyjson_val *sessions = yyjson_obj_get(answer, "sessions");
-	struct weft_str next = val_str(answer, "next");
 	yyjson_arr_iter it;
 	yyjson_val *s;
 
@@ -132,11 +128,7 @@ static void text_list(struct cli *c, yyjson_val *answer)
 	yyjson_arr_iter_init(sessions, &it);
 	while ((s = yyjson_arr_iter_next(&it)))
 		row(c, s);
-	if (c->out.terminal && next.len) {
-		out_style(&c->out, STYLE_DIM);
-		out_printf(&c->out, "more: --cursor %.*s\n", STR_ARG(next));
-		out_style(&c->out, STYLE_NONE);
-	}
+	text_more(c, answer);
 }
 
 static int run(struct cli *c)

@@ -2,10 +2,6 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 
-static const struct arg args[] = {
-	ARG_SESSION,
-};
-
 static void text_markers(struct cli *c, yyjson_val *root)
 {
 	yyjson_arr_iter it;
@@ -18,11 +14,7 @@ static void text_markers(struct cli *c, yyjson_val *root)
 
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q = { 0 };
-
-	req_init(&q, c, "markers");
-	req_session(&q, 0);
-	return cli_answer(c, &q, text_markers);
+	return cli_about_session(c, text_markers);
 }
 
 const struct command cmd_markers = {
@@ -30,7 +22,7 @@ const struct command cmd_markers = {
 	.summary = "list the changes of a window",
 	.about = "Lists every compact, truncate, clear, new history and undo "
 		 "of a session, oldest first. The last one is in force.",
-	ARGS(args),
+	ARGS(only_session),
 	.store = STORE_USE_READ,
 	.run = run,
 };

@@ -10,8 +10,7 @@ static const struct opt opts[] = {
 		       .kind = OPT_TEXT,
 		       .about = "instead of a session: everything of a "
 				"person" },
-	[OPT_DRY_RUN] = { .name = "dry-run",
-			  .about = "only say what would go" },
+	[OPT_DRY_RUN] = OPTION_DRY_RUN,
 	[OPT_TOKEN] = OPTION_TOKEN,
 };
 

@@ -5,8 +5,7 @@
 enum { OPT_DRY_RUN, OPT_TOKEN };
 
 static const struct opt opts[] = {
-	[OPT_DRY_RUN] = { .name = "dry-run",
-			  .about = "only say what would go" },
+	[OPT_DRY_RUN] = OPTION_DRY_RUN,
 	[OPT_TOKEN] = OPTION_TOKEN,
 };
 

@@ -11,9 +11,7 @@ static const struct opt opts[] = {
 
 static const struct arg args[] = {
 	ARG_SESSION,
-	{ .name = "MESSAGE",
-	  .about = "the number of a message, or its id",
-	  .many = 1 },
+	ARG_MESSAGES,
 };
 
 static void text_redacted(struct cli *c, yyjson_val *answer)
@@ -31,13 +29,7 @@ static int run(struct cli *c)
 	req_session(&q, 0);
 	req_switch(&q, "undo", OPT_UNDO);
 	req_number(&q, "token", OPT_TOKEN);
-	req_raw(&q, "messages", STR("["));
-	for (size_t i = 1; i < c->line.n_args; i++) {
-		if (i > 1)
-			buf_add_c(&q.b, ',');
-		req_ref(&q, c->line.args[i]);
-	}
-	buf_add_c(&q.b, ']');
+	req_messages(&q, 1);
 	return cli_answer(c, &q, text_redacted);
 }
 

@@ -2,27 +2,9 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 
-enum { OPT_TOKEN };
-
-static const struct opt opts[] = {
-	[OPT_TOKEN] = { .name = "token",
-			.takes = "N",
-			.kind = OPT_NUMBER,
-			.about = "the token of a lease on the old session" },
-};
-
-static const struct arg args[] = {
-	ARG_SESSION,
-};
-
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q = { 0 };
-
-	req_init(&q, c, "reset");
-	req_session(&q, 0);
-	req_number(&q, "token", OPT_TOKEN);
-	return cli_answer(c, &q, text_session);
+	return cli_about_session(c, text_session);
 }
 
 const struct command cmd_reset = {
@@ -33,8 +15,8 @@ const struct command cmd_reset = {
 		 "kept whole: the new one names it as its previous one, it is "
 		 "listed, and found by its id.",
 	.example = "weft reset agent:main:telegram:direct:5",
-	OPTS(opts),
-	ARGS(args),
+	OPTS(only_token),
+	ARGS(only_session),
 	.store = STORE_USE_WRITE,
 	.run = run,
 };

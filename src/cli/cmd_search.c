@@ -32,10 +32,7 @@ static const struct opt opts[] = {
 		       .takes = "U",
 		       .kind = OPT_TEXT,
 		       .about = "only in sessions of this user" },
-	[OPT_LIMIT] = { .name = "limit",
-			.takes = "N",
-			.kind = OPT_NUMBER,
-			.about = "at most N; default 50" },
+	[OPT_LIMIT] = OPTION_LIMIT,
 	[OPT_CURSOR] = { .name = "cursor",
 			 .takes = "C",
 			 .kind = OPT_TEXT,
@@ -52,68 +49,48 @@ static const struct arg args[] = {
 		   "for what begins a word; -word for what must not be there" },
 };
 
+/* One line of fields; for people which conversation, and below what was said. */
 static void row(struct cli *c, yyjson_val *hit)
 {
 	struct weft_str what = val_str(hit, "role");
-	char when[32];
-
-	if (!what.len)
-		what = val_str(hit, "kind");
-	text_time(val_str(hit, "created_at"), when, false);
-	out_printf(&c->out, "%.*s\t%llu\t%s\t%.*s\t",
-		   STR_ARG(val_str(hit, "session")),
-		   (unsigned long long)val_u64(hit, "seq"), when,
-		   STR_ARG(what));
-	out_one_line(&c->out, val_str(hit, "snippet"));
-	out_add(&c->out, STR("\n"));
-}
-
-/* The same for people: which conversation, and below it what was said. */
-static void entry(struct cli *c, yyjson_val *hit)
-{
-	struct weft_str what = val_str(hit, "role"),
-			title = val_str(hit, "slug");
+	bool people = c->out.terminal;
+	const char *gap = people ? "  " : "\t";
 	char when[32];
 
 	if (!what.len)
 		what = val_str(hit, "kind");
 	text_time(val_str(hit, "created_at"), when, false);
 	out_style(&c->out, STYLE_DIM);
-	out_printf(&c->out, "%.*s %llu  %s  %.*s  ",
-		   STR_ARG(val_str(hit, "session")),
-		   (unsigned long long)val_u64(hit, "seq"), when,
-		   STR_ARG(what));
-	out_one_line(&c->out, title);
+	out_printf(&c->out, "%.*s%s%llu%s%s%s%.*s%s",
+		   STR_ARG(val_str(hit, "session")), people ? " " : gap,
+		   (unsigned long long)val_u64(hit, "seq"), gap, when, gap,
+		   STR_ARG(what), gap);
+	if (people)
+		out_one_line(&c->out, val_str(hit, "slug"));
 	out_style(&c->out, STYLE_NONE);
-	out_add(&c->out, STR("\n  "));
+	if (people)
+		out_add(&c->out, STR("\n  "));
 	out_one_line(&c->out, val_str(hit, "snippet"));
 	out_add(&c->out, STR("\n"));
 }
 
 static void text_hits(struct cli *c, yyjson_val *answer)
 {
-	struct weft_str next = val_str(answer, "next");
 	uint64_t behind = val_u64(answer, "behind");
 	yyjson_arr_iter it;
 	yyjson_val *hit;
 
 	yyjson_arr_iter_init(yyjson_obj_get(answer, "hits"), &it);
-	while ((hit = yyjson_arr_iter_next(&it))) {
-		if (c->out.terminal)
-			entry(c, hit);
-		else
-			row(c, hit);
-	}
-	if (!c->out.terminal)
+	while ((hit = yyjson_arr_iter_next(&it)))
+		row(c, hit);
+	text_more(c, answer);
+	if (!c->out.terminal || !behind)
 		return;
 	out_style(&c->out, STYLE_DIM);
-	if (next.len)
-		out_printf(&c->out, "more: --cursor %.*s\n", STR_ARG(next));
-	if (behind)
-		out_printf(&c->out,
-			   "%llu events are not indexed yet and were not "
-			   "searched: --wait\n",
-			   (unsigned long long)behind);
+	out_printf(&c->out,
+		   "%llu events are not indexed yet and were not "
+		   "searched: --wait\n",
+		   (unsigned long long)behind);
 	out_style(&c->out, STYLE_NONE);
 }
 

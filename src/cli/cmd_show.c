@@ -2,17 +2,9 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 
-static const struct arg args[] = {
-	ARG_SESSION,
-};
-
 static int run(struct cli *c)
 {
-	CLEANUP(req_done) struct req q = { 0 };
-
-	req_init(&q, c, "show");
-	req_session(&q, 0);
-	return cli_answer(c, &q, text_session);
+	return cli_about_session(c, text_session);
 }
 
 const struct command cmd_show = {
@@ -21,7 +13,7 @@ const struct command cmd_show = {
 	.about = "Shows what is known of a session: its names, settings, "
 		 "counts and times. "
 		 "With --json every member is there.",
-	ARGS(args),
+	ARGS(only_session),
 	.store = STORE_USE_READ,
 	.run = run,
 };

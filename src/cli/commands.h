@@ -62,11 +62,33 @@ extern const struct command cmd_verify;
 			 "an id, 6 characters or more",                     \
 	}
 
+#define ARG_MESSAGES                                                      \
+	{                                                                 \
+		.name = "MESSAGE",                                        \
+		.about = "the number of a message, or its id", .many = 1, \
+	}
+
 /* The option of all that a lease keeps others from. */
 #define OPTION_TOKEN                                               \
 	{                                                          \
 		.name = "token", .takes = "N", .kind = OPT_NUMBER, \
 		.about = "the token of a lease",                   \
 	}
+
+#define OPTION_DRY_RUN                                               \
+	{                                                            \
+		.name = "dry-run", .about = "only say what would go" \
+	}
+
+#define OPTION_LIMIT                                               \
+	{                                                          \
+		.name = "limit", .takes = "N", .kind = OPT_NUMBER, \
+		.about = "at most N; default 50"                   \
+	}
+
+/* Commands that take nothing but a session, and perhaps that option: see
+ * cli_about_session. */
+extern const struct arg only_session[1];
+extern const struct opt only_token[1];
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 
 void req_init(struct req *q, struct cli *c, const char *method)
 {
@@ -163,6 +164,19 @@ void req_message(struct req *q, const char *field, size_t opt)
 	req_ref(q, value);
 }
 
+void req_messages(struct req *q, size_t arg)
+{
+	const struct parsed *line = &q->cli->line;
+
+	req_raw(q, "messages", STR("["));
+	for (size_t i = arg; i < line->n_args; i++) {
+		if (i > arg)
+			buf_add_c(&q->b, ',');
+		req_ref(q, line->args[i]);
+	}
+	buf_add_c(&q->b, ']');
+}
+
 int req_call(struct req *q, struct answer *ret)
 {
 	struct cli *c = q->cli;
@@ -267,4 +281,19 @@ int cli_answer(struct cli *c, struct req *q,
 		return WEFT_NO_MEMORY;
 	text(c, root);
 	return WEFT_OK;
+}
+
+const struct arg only_session[1] = { ARG_SESSION };
+const struct opt only_token[1] = { OPTION_TOKEN };
+
+int cli_about_session(struct cli *c,
+		      void (*text)(struct cli *c, yyjson_val *root))
+{
+	CLEANUP(req_done) struct req q = { 0 };
+
+	req_init(&q, c, c->line.command->name);
+	req_session(&q, 0);
+	if (c->line.command->opts == only_token)
+		req_number(&q, "token", 0);
+	return cli_answer(c, &q, text);
 }

@@ -302,3 +302,14 @@ void text_message(struct cli *c, yyjson_val *m)
 	while ((part = yyjson_arr_iter_next(&it)))
 		text_part(c, part);
 }
+
+void text_more(struct cli *c, yyjson_val *answer)
+{
+	struct weft_str next = val_str(answer, "next");
+
+	if (!c->out.terminal || !next.len)
+		return;
+	out_style(&c->out, STYLE_DIM);
+	out_printf(&c->out, "more: --cursor %.*s\n", STR_ARG(next));
+	out_style(&c->out, STYLE_NONE);
+}
