@@ -24,9 +24,8 @@ void dropping_init(struct dropping *d, struct engine *e, struct arena *a,
 	*ret = (struct drop_report){ .sessions = 0 };
 }
 
-/* Room for one more of an array in the arena. */
-static void *grow(struct dropping *d, void *v, size_t n, size_t *room,
-		  size_t bytes)
+void *dropping_grow(struct dropping *d, void *v, size_t n, size_t *room,
+		    size_t bytes)
 {
 	void *fresh;
 
@@ -53,7 +52,7 @@ static int add_id(struct dropping *d, struct weft_id **v, size_t *n,
 {
 	if (has_id(*v, *n, id))
 		return WEFT_OK;
-	*v = grow(d, *v, *n, room, sizeof(**v));
+	*v = dropping_grow(d, *v, *n, room, sizeof(**v));
 	if (!*v)
 		return arena_error(d->arena, d->err);
 	(*v)[(*n)++] = *id;
@@ -77,19 +76,54 @@ int dropping_refuse(struct dropping *d, const struct weft_id *session,
 	return WEFT_OK;
 }
 
+int dropping_each(struct dropping *d, dropping_visit *visit, void *arg)
+{
+	struct list_query q = { .deleted = LIST_WITH_PURGED,
+				.sort = LIST_BY_CREATION };
+	struct session_page page = { .more = 1 };
+	struct store *s = d->engine->store;
+	CLEANUP(arena_done) struct arena a;
+	int r = WEFT_OK;
+
+	arena_init(&a, 0);
+	while (page.more && r == WEFT_OK) {
+		arena_reset(&a);
+		r = s->ops->list(s, &q, &a, &page, d->err);
+		for (size_t i = 0; i < page.n && r == WEFT_OK; i++) {
+			q.cursor_ms = page.v[i].created_at;
+			q.cursor_id = page.v[i].id;
+			r = visit(d, &page.v[i], arg);
+		}
+		if (page.n == 0)
+			break;
+	}
+	return r;
+}
+
+/* A request about one session, as all of them are made here. */
+static struct request *ask(struct dropping *d, uint32_t kind,
+			   const struct weft_id *session)
+{
+	struct request *q = request_new(kind, d->err);
+
+	if (q) {
+		q->session = *session;
+		q->expect = WEFT_NO_EXPECT;
+		q->token = d->token;
+		q->dry = d->dry;
+	}
+	return q;
+}
+
 /* ---- purging ---- */
 
 int dropping_purge(struct dropping *d, const struct weft_id *session)
 {
-	struct request *q = request_new(REQUEST_PURGE, d->err);
+	struct request *q = ask(d, REQUEST_PURGE, session);
 	int r;
 
 	if (!q)
 		return WEFT_NO_MEMORY;
-	q->session = *session;
-	q->expect = WEFT_NO_EXPECT;
-	q->token = d->token;
-	q->dry = d->dry;
 	r = engine_run(d->engine, q, d->err);
 	for (size_t i = 0; i < q->n_ret_sessions && r == WEFT_OK; i++)
 		r = add_id(d, &d->ids, &d->n_ids, &d->room_ids,
@@ -119,8 +153,8 @@ static int note_blobs(struct dropping *d, const struct rewrite_answer *x)
 			known->n += x->blobs[i].n;
 			continue;
 		}
-		d->blobs = grow(d, d->blobs, d->n_blobs, &d->room_blobs,
-				sizeof(*d->blobs));
+		d->blobs = dropping_grow(d, d->blobs, d->n_blobs,
+					 &d->room_blobs, sizeof(*d->blobs));
 		if (!d->blobs)
 			return arena_error(d->arena, d->err);
 		d->blobs[d->n_blobs++] = x->blobs[i];
@@ -169,15 +203,11 @@ static int rewrite(struct dropping *d, const struct weft_id *session,
 		   uint32_t why, const uint64_t *targets, size_t n,
 		   struct weft_id *ret_parent)
 {
-	struct request *q = request_new(REQUEST_REWRITE, d->err);
+	struct request *q = ask(d, REQUEST_REWRITE, session);
 	int r;
 
 	if (!q)
 		return WEFT_NO_MEMORY;
-	q->session = *session;
-	q->expect = WEFT_NO_EXPECT;
-	q->token = d->token;
-	q->dry = d->dry;
 	q->why = why;
 	q->targets = targets;
 	q->n_targets = n;
@@ -244,14 +274,11 @@ int dropping_sweep(struct dropping *d)
 static int redact(struct dropping *d, const struct weft_id *session,
 		  const uint64_t *targets, size_t n)
 {
-	struct request *q = request_new(REQUEST_REDACT, d->err);
+	struct request *q = ask(d, REQUEST_REDACT, session);
 	int r;
 
 	if (!q)
 		return WEFT_NO_MEMORY;
-	q->session = *session;
-	q->expect = WEFT_NO_EXPECT;
-	q->token = d->token;
 	q->targets = targets;
 	q->n_targets = n;
 	q->erase = 1;
@@ -353,32 +380,15 @@ int engine_purge(struct engine *e, const struct weft_id *sessions, size_t n,
 	return r == WEFT_OK ? dropping_end(&d) : r;
 }
 
-/* Every session that was purged: those of which a part is left for forks are
- * looked at again, and found to be as they should be. */
-static int add_purged(struct dropping *d)
+/* Those of which a part is left for forks are looked at again, and found to be
+ * as they should be. */
+static int add_purged(struct dropping *d, const struct session_rec *rec,
+		      void *unused)
 {
-	struct list_query q = { .deleted = LIST_WITH_PURGED,
-				.sort = LIST_BY_CREATION };
-	struct session_page page = { .more = 1 };
-	struct store *s = d->engine->store;
-	CLEANUP(arena_done) struct arena a;
-	int r = WEFT_OK;
-
-	arena_init(&a, 0);
-	while (page.more && r == WEFT_OK) {
-		arena_reset(&a);
-		r = s->ops->list(s, &q, &a, &page, d->err);
-		for (size_t i = 0; i < page.n && r == WEFT_OK; i++) {
-			q.cursor_ms = page.v[i].created_at;
-			q.cursor_id = page.v[i].id;
-			if (page.v[i].purged_at)
-				r = add_id(d, &d->ids, &d->n_ids, &d->room_ids,
-					   &page.v[i].id);
-		}
-		if (page.n == 0)
-			break;
-	}
-	return r;
+	(void)unused;
+	return rec->purged_at ?
+		       add_id(d, &d->ids, &d->n_ids, &d->room_ids, &rec->id) :
+		       WEFT_OK;
 }
 
 int engine_finish_purges(struct engine *e, struct arena *a,
@@ -390,7 +400,7 @@ int engine_finish_purges(struct engine *e, struct arena *a,
 	dropping_init(&d, e, a, ret, err);
 	/* An erase may have been cut short before its bytes were forgotten. */
 	d.changed = true;
-	r = add_purged(&d);
+	r = dropping_each(&d, add_purged, NULL);
 	if (r == WEFT_OK)
 		r = dropping_sweep(&d);
 	return r == WEFT_OK ? dropping_end(&d) : r;

@@ -24,6 +24,15 @@ struct dropping {
 void dropping_init(struct dropping *d, struct engine *e, struct arena *a,
 		   struct drop_report *ret, struct weft_error *err);
 
+/* Every session there is, also deleted and purged ones. */
+typedef int dropping_visit(struct dropping *d, const struct session_rec *rec,
+			   void *arg);
+int dropping_each(struct dropping *d, dropping_visit *visit, void *arg);
+
+/* Room for one more of an array in the arena; NULL if there is none. */
+void *dropping_grow(struct dropping *d, void *v, size_t n, size_t *room,
+		    size_t bytes);
+
 /* Let nobody see a session and its subagents any more, and add them to ids. */
 int dropping_purge(struct dropping *d, const struct weft_id *session);
 /* Drop the lines of all of ids for good. */

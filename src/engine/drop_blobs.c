@@ -40,11 +40,11 @@ static void take_found(struct dropping *d, const struct blob_refs *found,
 	}
 }
 
-static int count_session(struct dropping *d, const struct weft_id *id,
-			 int64_t *left)
+static int count_session(struct dropping *d, const struct session_rec *rec,
+			 void *left)
 {
 	struct event_range range = {
-		.session = *id,
+		.session = rec->id,
 		.first = 1,
 		.last = UINT64_MAX,
 		.types = UINT64_C(1) << EVENT_MESSAGE,
@@ -75,30 +75,6 @@ static int count_session(struct dropping *d, const struct weft_id *id,
 	return r;
 }
 
-static int count_all(struct dropping *d, int64_t *left)
-{
-	struct list_query q = { .deleted = LIST_WITH_PURGED,
-				.sort = LIST_BY_CREATION };
-	struct session_page page = { .more = 1 };
-	struct store *s = d->engine->store;
-	CLEANUP(arena_done) struct arena a;
-	int r = WEFT_OK;
-
-	arena_init(&a, 0);
-	while (page.more && r == WEFT_OK) {
-		arena_reset(&a);
-		r = s->ops->list(s, &q, &a, &page, d->err);
-		for (size_t i = 0; i < page.n && r == WEFT_OK; i++) {
-			q.cursor_ms = page.v[i].created_at;
-			q.cursor_id = page.v[i].id;
-			r = count_session(d, &page.v[i].id, left);
-		}
-		if (page.n == 0)
-			break;
-	}
-	return r;
-}
-
 int dropping_blobs(struct dropping *d)
 {
 	int64_t *left;
@@ -111,7 +87,7 @@ int dropping_blobs(struct dropping *d)
 		return arena_error(d->arena, d->err);
 	for (size_t i = 0; i < d->n_blobs; i++)
 		left[i] = (int64_t)d->blobs[i].n;
-	r = count_all(d, left);
+	r = dropping_each(d, count_session, left);
 	for (size_t i = 0; i < d->n_blobs; i++)
 		d->ret->blobs += left[i] >= 0;
 	return r;

@@ -98,27 +98,21 @@ int engine_erase(struct engine *e, const struct weft_id *session,
 
 /* ---- a person ---- */
 
-/* Sessions that are not theirs, in which they may have spoken. */
-struct others {
-	struct weft_id *v;
-	size_t n, room;
+struct person {
+	struct weft_str user;
+	/* Sessions that are not theirs, in which they may have spoken. */
+	struct weft_id *others;
+	size_t n_others, room_others;
 };
 
-static int add_other(struct dropping *d, struct others *o,
+static int add_other(struct dropping *d, struct person *p,
 		     const struct weft_id *id)
 {
-	if (o->n == o->room) {
-		size_t room = o->room ? 2 * o->room : 64;
-		struct weft_id *v = ARENA_ARRAY(d->arena, struct weft_id, room);
-
-		if (!v)
-			return arena_error(d->arena, d->err);
-		if (o->n)
-			memcpy(v, o->v, o->n * sizeof(*v));
-		o->v = v;
-		o->room = room;
-	}
-	o->v[o->n++] = *id;
+	p->others = dropping_grow(d, p->others, p->n_others, &p->room_others,
+				  sizeof(*p->others));
+	if (!p->others)
+		return arena_error(d->arena, d->err);
+	p->others[p->n_others++] = *id;
 	return WEFT_OK;
 }
 
@@ -138,37 +132,14 @@ static int purge_theirs(struct dropping *d, const struct weft_id *id)
 	return r;
 }
 
-static int take_session(struct dropping *d, struct others *o,
-			struct weft_str user, const struct session_rec *rec)
+static int take_session(struct dropping *d, const struct session_rec *rec,
+			void *arg)
 {
-	if (!rec->purged_at && str_eq(rec->user, user))
+	struct person *p = arg;
+
+	if (!rec->purged_at && str_eq(rec->user, p->user))
 		return purge_theirs(d, &rec->id);
-	return add_other(d, o, &rec->id);
-}
-
-static int take_sessions(struct dropping *d, struct others *o,
-			 struct weft_str user)
-{
-	struct list_query q = { .deleted = LIST_WITH_PURGED,
-				.sort = LIST_BY_CREATION };
-	struct session_page page = { .more = 1 };
-	struct store *s = d->engine->store;
-	CLEANUP(arena_done) struct arena a;
-	int r = WEFT_OK;
-
-	arena_init(&a, 0);
-	while (page.more && r == WEFT_OK) {
-		arena_reset(&a);
-		r = s->ops->list(s, &q, &a, &page, d->err);
-		for (size_t i = 0; i < page.n && r == WEFT_OK; i++) {
-			q.cursor_ms = page.v[i].created_at;
-			q.cursor_id = page.v[i].id;
-			r = take_session(d, o, user, &page.v[i]);
-		}
-		if (page.n == 0)
-			break;
-	}
-	return r;
+	return add_other(d, p, &rec->id);
 }
 
 /* What belongs to the person and not to a conversation. */
@@ -275,7 +246,7 @@ int engine_purge_user(struct engine *e, struct weft_str user, bool dry,
 		      struct arena *a, struct drop_report *ret,
 		      struct weft_error *err)
 {
-	struct others others = { .n = 0 };
+	struct person person = { .user = user };
 	struct dropping d;
 	int r;
 
@@ -283,12 +254,12 @@ int engine_purge_user(struct engine *e, struct weft_str user, bool dry,
 	d.dry = dry;
 	if (!user.len)
 		return fail(err, WEFT_INVALID, "user: may not be empty");
-	r = take_sessions(&d, &others, user);
+	r = dropping_each(&d, take_session, &person);
 	if (r == WEFT_OK)
 		r = take_book(&d, user);
 	if (r == WEFT_OK)
 		r = dropping_sweep(&d);
-	for (size_t i = 0; i < others.n && r == WEFT_OK; i++)
-		r = erase_said(&d, &others.v[i], user);
+	for (size_t i = 0; i < person.n_others && r == WEFT_OK; i++)
+		r = erase_said(&d, &person.others[i], user);
 	return r == WEFT_OK ? dropping_end(&d) : r;
 }
