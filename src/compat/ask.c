@@ -113,23 +113,27 @@ void ask_method(struct ask *a, const char *method)
 	buf_printf(&a->request, "{\"method\":\"%s\"", method);
 }
 
+void ask_about(struct ask *a, const char *method, struct weft_str session)
+{
+	ask_method(a, method);
+	ask_add_text(a, "session", session);
+}
+
 static void add_name(struct ask *a, const char *field)
 {
 	buf_printf(&a->request, ",\"%s\":", field);
 }
 
-void ask_add_text(struct ask *a, const char *field, struct weft_str s)
+void ask_add_any(struct ask *a, const char *field, struct weft_str s)
 {
-	if (s.len == 0)
-		return;
 	add_name(a, field);
 	buf_add_json(&a->request, s);
 }
 
-void ask_add_empty(struct ask *a, const char *field)
+void ask_add_text(struct ask *a, const char *field, struct weft_str s)
 {
-	add_name(a, field);
-	buf_add_lit(&a->request, "\"\"");
+	if (s.len)
+		ask_add_any(a, field, s);
 }
 
 void ask_add_raw(struct ask *a, const char *field, struct weft_str json)
@@ -185,6 +189,12 @@ struct weft_str ask_answer(struct ask *a)
 	s = arena_str(&a->arena, s);
 	weft_answer_free(answer);
 	return s.ptr ? s : refuse(a, arena_error(&a->arena, a->err));
+}
+
+int ask_do(struct ask *a)
+{
+	(void)ask_answer(a);
+	return a->error;
 }
 
 /* ---- answers ---- */
@@ -257,7 +267,25 @@ struct weft_str ask_named_or_new(struct ask *a, struct weft_str name)
 	return answer_str(ask_answer(a), "id");
 }
 
+struct weft_str ask_by_key(struct ask *a, struct weft_store *store,
+			   const char *key, size_t key_len,
+			   struct weft_error *err)
+{
+	ask_init(a, store, err);
+	return ask_filled(a, "key", key, key_len);
+}
+
 /* ---- messages ---- */
+
+int ask_append(struct ask *a, struct weft_str id, const struct buf *json)
+{
+	if (!a->error)
+		a->error = buf_error(json, a->err);
+	if (!a->error)
+		a->error = weft_append(a->store, id.ptr, id.len, json->ptr,
+				       json->len, NULL, NULL, a->err);
+	return a->error;
+}
 
 static void add_elements(struct buf *out, struct weft_str array)
 {
@@ -277,8 +305,7 @@ void ask_messages(struct ask *a, struct weft_str session, const char *view,
 	do {
 		struct weft_str page;
 
-		ask_method(a, "history");
-		ask_add_text(a, "session", session);
+		ask_about(a, "history", session);
 		ask_add_text(a, "view", str_of(view));
 		ask_add_raw(a, "after", next);
 		page = ask_answer(a);

@@ -39,10 +39,11 @@ struct weft_str ask_json(struct ask *a, const char *field, const char *text,
 /* INVALID if there is no place for the answer. */
 void ask_place(struct ask *a, struct weft_answer **ret);
 
-/* Begin a request, and add to it.  Empty text is not added. */
+/* Begin a request, and add to it.  Empty text is added only by ask_add_any. */
 void ask_method(struct ask *a, const char *method);
+void ask_about(struct ask *a, const char *method, struct weft_str session);
 void ask_add_text(struct ask *a, const char *field, struct weft_str s);
-void ask_add_empty(struct ask *a, const char *field); /* "" */
+void ask_add_any(struct ask *a, const char *field, struct weft_str s);
 void ask_add_raw(struct ask *a, const char *field, struct weft_str json);
 void ask_add_u64(struct ask *a, const char *field, uint64_t n);
 void ask_add_true(struct ask *a, const char *field);
@@ -52,6 +53,7 @@ void ask_add_model(struct ask *a, struct weft_str provider,
 /* Call; the answer is the caller's, or ends up in the arena. */
 int ask_call(struct ask *a, struct weft_answer **ret);
 struct weft_str ask_answer(struct ask *a);
+int ask_do(struct ask *a); /* the answer does not matter */
 
 /* A string in an answer, without quotes; empty for null. */
 struct weft_str answer_str(struct weft_str object, const char *name);
@@ -61,6 +63,14 @@ uint64_t answer_u64(struct weft_str object, const char *name);
 struct weft_str ask_named(struct ask *a, struct weft_str name);
 /* The same, made if there is none. */
 struct weft_str ask_named_or_new(struct ask *a, struct weft_str name);
+
+/* ask_init and ask_filled, for calls by key. */
+struct weft_str ask_by_key(struct ask *a, struct weft_store *store,
+			   const char *key, size_t key_len,
+			   struct weft_error *err);
+
+/* Append `json`, a message or an array of them. */
+int ask_append(struct ask *a, struct weft_str id, const struct buf *json);
 
 /*
  * All messages of a view, page by page, as members of an array; the answer of

@@ -65,8 +65,7 @@ static void take_options(struct ask *a, struct weft_chat_options *o,
 static void say_prompt(struct ask *a, struct weft_str session,
 		       struct weft_str prompt)
 {
-	ask_method(a, "append");
-	ask_add_text(a, "session", session);
+	ask_about(a, "append", session);
 	buf_add_lit(&a->request, ",\"message\":{\"role\":\"system\","
 				 "\"content\":");
 	buf_add_json(&a->request, prompt);
@@ -116,8 +115,7 @@ int weft_chat_new_session(struct weft_store *store,
 		return ask_call(&a, ret);
 	id = answer_str(ask_answer(&a), "id");
 	say_prompt(&a, id, o.prompt);
-	ask_method(&a, "show");
-	ask_add_text(&a, "session", id);
+	ask_about(&a, "show", id);
 	return ask_call(&a, ret);
 }
 
@@ -139,8 +137,7 @@ static int give_loaded(struct ask *a, struct weft_str session,
 
 static struct weft_str show(struct ask *a, struct weft_str id)
 {
-	ask_method(a, "show");
-	ask_add_text(a, "session", id);
+	ask_about(a, "show", id);
 	return ask_answer(a);
 }
 
@@ -220,8 +217,7 @@ static void append_new(struct ask *a, struct weft_str session,
 {
 	if (a->error || messages->len <= 2)
 		return;
-	ask_method(a, "append");
-	ask_add_text(a, "session", answer_str(session, "id"));
+	ask_about(a, "append", answer_str(session, "id"));
 	ask_add_raw(a, "messages", buf_str(messages));
 	ask_add_raw(a, "expect", json_member(session, "content_seq"));
 	(void)ask_answer(a);
@@ -237,8 +233,7 @@ static void set_changes(struct ask *a, struct weft_str id,
 	struct weft_str now = show(a, id);
 	bool first = true;
 
-	ask_method(a, "set");
-	ask_add_text(a, "session", id);
+	ask_about(a, "set", id);
 	buf_add_lit(&a->request, ",\"changes\":{");
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
 		struct weft_str raw = json_member(session, fields[i]);
@@ -294,12 +289,8 @@ int weft_chat_save_last_used_agent(struct weft_store *store, const char *user,
 	what = ask_text(&a, "agent", agent, agent_len);
 	ask_method(&a, "user_agent_set");
 	ask_add_text(&a, "user", who);
-	if (what.len)
-		ask_add_text(&a, "agent", what);
-	else
-		ask_add_empty(&a, "agent");
-	(void)ask_answer(&a);
-	return a.error;
+	ask_add_any(&a, "agent", what);
+	return ask_do(&a);
 }
 
 int weft_chat_last_used_agent(struct weft_store *store, const char *user,

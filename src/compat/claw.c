@@ -13,13 +13,11 @@ int weft_claw_create_session(struct weft_store *store, const char *key,
 	CLEANUP(ask_done) struct ask a;
 	struct weft_str k, id;
 
-	ask_init(&a, store, err);
+	k = ask_by_key(&a, store, key, key_len, err);
 	ask_place(&a, ret);
-	k = ask_filled(&a, "key", key, key_len);
 	id = ask_named(&a, k);
 	if (id.len) {
-		ask_method(&a, "reset");
-		ask_add_text(&a, "session", id);
+		ask_about(&a, "reset", id);
 	} else {
 		ask_method(&a, "new");
 		ask_add_text(&a, "key", k);
@@ -30,8 +28,7 @@ int weft_claw_create_session(struct weft_store *store, const char *key,
 /* What a model is to be given: {"system":...,"messages":[...]}. */
 static struct weft_str rebuilt(struct ask *a, struct weft_str id)
 {
-	ask_method(a, "history");
-	ask_add_text(a, "session", id);
+	ask_about(a, "history", id);
 	ask_add_text(a, "view", STR("window"));
 	ask_add_text(a, "format", STR("anthropic"));
 	return ask_answer(a);
@@ -62,14 +59,6 @@ int weft_claw_load_session(struct weft_store *store, const char *key,
 	return ask_end(&a, &out, ret);
 }
 
-/* Append `json`, a message or an array of them. */
-static void append(struct ask *a, struct weft_str id, const struct buf *json)
-{
-	if (!a->error)
-		a->error = weft_append(a->store, id.ptr, id.len, json->ptr,
-				       json->len, NULL, NULL, a->err);
-}
-
 int weft_claw_save_turn(struct weft_store *store, const char *key,
 			size_t key_len, const char *user, size_t user_len,
 			const char *blocks, size_t blocks_len,
@@ -79,15 +68,13 @@ int weft_claw_save_turn(struct weft_store *store, const char *key,
 	CLEANUP(ask_done) struct ask a;
 	struct weft_str k, text, json;
 
-	ask_init(&a, store, err);
-	k = ask_filled(&a, "key", key, key_len);
+	k = ask_by_key(&a, store, key, key_len, err);
 	text = ask_text(&a, "user", user, user_len);
 	json = ask_json(&a, "blocks", blocks, blocks_len);
 	buf_init(&turn, 0);
 	if (!a.error)
 		a.error = claw_turn_in(text, json, &turn, a.err);
-	append(&a, ask_named_or_new(&a, k), &turn);
-	return a.error;
+	return ask_append(&a, ask_named_or_new(&a, k), &turn);
 }
 
 int weft_claw_append_transcript(struct weft_store *store, const char *key,
@@ -98,8 +85,7 @@ int weft_claw_append_transcript(struct weft_store *store, const char *key,
 	CLEANUP(ask_done) struct ask a;
 	struct weft_str k, json, id;
 
-	ask_init(&a, store, err);
-	k = ask_filled(&a, "key", key, key_len);
+	k = ask_by_key(&a, store, key, key_len, err);
 	json = ask_json(&a, "entry", entry, entry_len);
 	id = ask_named(&a, k);
 	if (!a.error && !id.len)
@@ -108,9 +94,7 @@ int weft_claw_append_transcript(struct weft_store *store, const char *key,
 	buf_init(&message, 0);
 	if (!a.error)
 		a.error = claw_entry_in(json, &message, a.err);
-	if (message.len)
-		append(&a, id, &message);
-	return a.error;
+	return message.len ? ask_append(&a, id, &message) : a.error;
 }
 
 int weft_claw_rebuild_history(struct weft_store *store, const char *key,
@@ -121,9 +105,8 @@ int weft_claw_rebuild_history(struct weft_store *store, const char *key,
 	CLEANUP(ask_done) struct ask a;
 	struct weft_str id, messages = STR("[]");
 
-	ask_init(&a, store, err);
+	id = ask_named(&a, ask_by_key(&a, store, key, key_len, err));
 	ask_place(&a, ret);
-	id = ask_named(&a, ask_filled(&a, "key", key, key_len));
 	if (id.len)
 		messages = json_member(rebuilt(&a, id), "messages");
 	buf_init(&out, 0);

@@ -68,8 +68,7 @@ static int fork_at(struct ask *a, const struct weft_hygge_fork_options *o,
 {
 	struct weft_str made, id;
 
-	ask_method(a, "fork");
-	ask_add_text(a, "session", o->from_session);
+	ask_about(a, "fork", o->from_session);
 	ask_add_text(a, "at", o->from_message);
 	ask_add_model(a, o->provider, o->model);
 	ask_add_text(a, "slug", o->slug);
@@ -77,8 +76,7 @@ static int fork_at(struct ask *a, const struct weft_hygge_fork_options *o,
 		return ask_call(a, ret);
 	made = ask_answer(a);
 	id = answer_str(made, "id");
-	ask_method(a, "set");
-	ask_add_text(a, "session", id);
+	ask_about(a, "set", id);
 	buf_add_lit(&a->request, ",\"changes\":{\"project_dir\":");
 	buf_add_json(&a->request, project_dir);
 	buf_add_c(&a->request, '}');
@@ -192,8 +190,7 @@ int weft_hygge_get_session(struct weft_store *store, const char *id,
 
 	ask_init(&a, store, err);
 	ask_place(&a, ret);
-	ask_method(&a, "show");
-	ask_add_text(&a, "session", ask_id(&a, "id", id, id_len));
+	ask_about(&a, "show", ask_id(&a, "id", id, id_len));
 	return ask_call(&a, ret);
 }
 
@@ -295,8 +292,7 @@ int weft_hygge_resolve_root_session_id(struct weft_store *store, const char *id,
 	ask_init(&a, store, err);
 	if (!ret)
 		return fail(a.err, WEFT_INVALID, "no place for the answer");
-	ask_method(&a, "show");
-	ask_add_text(&a, "session", ask_id(&a, "id", id, id_len));
+	ask_about(&a, "show", ask_id(&a, "id", id, id_len));
 	give_id(&a, answer_str(ask_answer(&a), "root"), ret);
 	return a.error;
 }
@@ -309,10 +305,8 @@ int weft_hygge_soft_delete_session(struct weft_store *store, const char *id,
 	CLEANUP(ask_done) struct ask a;
 
 	ask_init(&a, store, err);
-	ask_method(&a, "delete");
-	ask_add_text(&a, "session", ask_id(&a, "id", id, id_len));
-	(void)ask_answer(&a);
-	return a.error;
+	ask_about(&a, "delete", ask_id(&a, "id", id, id_len));
+	return ask_do(&a);
 }
 
 int weft_hygge_rename_session(struct weft_store *store, const char *id,
@@ -323,15 +317,10 @@ int weft_hygge_rename_session(struct weft_store *store, const char *id,
 	struct weft_str s;
 
 	ask_init(&a, store, err);
-	ask_method(&a, "rename");
-	ask_add_text(&a, "session", ask_id(&a, "id", id, id_len));
+	ask_about(&a, "rename", ask_id(&a, "id", id, id_len));
 	s = ask_text(&a, "slug", slug, slug_len);
-	if (s.len)
-		ask_add_text(&a, "slug", s);
-	else
-		ask_add_empty(&a, "slug");
-	(void)ask_answer(&a);
-	return a.error;
+	ask_add_any(&a, "slug", s);
+	return ask_do(&a);
 }
 
 /* ---- totals ---- */
@@ -339,8 +328,7 @@ int weft_hygge_rename_session(struct weft_store *store, const char *id,
 static void add_usage(struct ask *a, struct weft_str session,
 		      struct weft_str usage)
 {
-	ask_method(a, "usage_add");
-	ask_add_text(a, "session", session);
+	ask_about(a, "usage_add", session);
 	ask_add_raw(a, "usage", usage);
 	(void)ask_answer(a);
 }
@@ -384,8 +372,7 @@ int weft_hygge_propagate_totals(struct weft_store *store, const char *id,
 	for (int i = 0; i <= HOPS_MAX && !a.error && session.len; i++) {
 		struct weft_str record;
 
-		ask_method(&a, "show");
-		ask_add_text(&a, "session", session);
+		ask_about(&a, "show", session);
 		record = ask_answer(&a);
 		buf_add_str(&out, i ? STR(",{\"id\":") : STR("{\"id\":"));
 		buf_add_str(&out, json_member(record, "id"));

@@ -17,8 +17,7 @@ int weft_hygge_append_message(struct weft_store *store, const char *session,
 	ask_place(&a, ret);
 	id = ask_id(&a, "session", session, session_len);
 	json = ask_json(&a, "message", message, message_len);
-	ask_method(&a, "append");
-	ask_add_text(&a, "session", id);
+	ask_about(&a, "append", id);
 	ask_add_raw(&a, "message", json);
 	receipt = ask_answer(&a);
 	ask_method(&a, "message");
@@ -132,8 +131,7 @@ int weft_hygge_latest_user_message_id(struct weft_store *store,
 	if (!ret)
 		return fail(a.err, WEFT_INVALID, "no place for the answer");
 	id = ask_id(&a, "session", session, session_len);
-	ask_method(&a, "show");
-	ask_add_text(&a, "session", id);
+	ask_about(&a, "show", id);
 	record = ask_answer(&a);
 	if (!a.error)
 		a.error = find_latest(store, id,
@@ -155,8 +153,7 @@ static struct weft_str in_force(struct ask *a, struct weft_str session)
 	struct weft_str list, marker;
 	size_t pos = 0;
 
-	ask_method(a, "markers");
-	ask_add_text(a, "session", session);
+	ask_about(a, "markers", session);
 	ask_add_true(a, "in_force");
 	list = json_member(ask_answer(a), "markers");
 	if (a->error || !json_next_element(list, &pos, &marker))
@@ -207,13 +204,9 @@ int weft_hygge_add_compaction_marker(struct weft_store *store,
 	id = ask_id(&a, "session", session, session_len);
 	last = ask_id(&a, "before_message_id", before, before_len);
 	text = ask_text(&a, "summary", summary, summary_len);
-	ask_method(&a, "compact");
-	ask_add_text(&a, "session", id);
+	ask_about(&a, "compact", id);
 	ask_add_text(&a, "after", last);
-	if (text.len)
-		ask_add_text(&a, "summary", text);
-	else
-		ask_add_empty(&a, "summary");
+	ask_add_any(&a, "summary", text);
 	ask_add_u64(&a, "tokens_saved", tokens_saved);
 	answer = ask_answer(&a);
 	buf_init(&out, 0);

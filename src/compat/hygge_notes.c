@@ -104,8 +104,7 @@ int weft_hygge_replace_session_todos(struct weft_store *store,
 	json = ask_json(&a, "items", items, items_len);
 	if (str_eq(json, STR("null")))
 		json = STR("[]");
-	ask_method(&a, "todos_set");
-	ask_add_text(&a, "session", id);
+	ask_about(&a, "todos_set", id);
 	ask_add_raw(&a, "todos", json);
 	answer = ask_answer(&a);
 	buf_init(&out, 0);

@@ -6,18 +6,6 @@
 #include "compat/ask.h"
 #include "interop/pico_message.h"
 
-/* Append `json`, a message or an array of them, to the session of a key. */
-static void append(struct ask *a, struct weft_str key, const struct buf *json)
-{
-	struct weft_str id = ask_named_or_new(a, key);
-
-	if (!a->error)
-		a->error = buf_error(json, a->err);
-	if (!a->error)
-		a->error = weft_append(a->store, id.ptr, id.len, json->ptr,
-				       json->len, NULL, NULL, a->err);
-}
-
 int weft_pico_get_or_create(struct weft_store *store, const char *key,
 			    size_t key_len, struct weft_answer **ret,
 			    struct weft_error *err)
@@ -25,9 +13,8 @@ int weft_pico_get_or_create(struct weft_store *store, const char *key,
 	CLEANUP(ask_done) struct ask a;
 	struct weft_str k;
 
-	ask_init(&a, store, err);
+	k = ask_by_key(&a, store, key, key_len, err);
 	ask_place(&a, ret);
-	k = ask_filled(&a, "key", key, key_len);
 	ask_method(&a, "new");
 	ask_add_text(&a, "key", k);
 	return ask_call(&a, ret);
@@ -42,8 +29,7 @@ int weft_pico_add_message(struct weft_store *store, const char *key,
 	CLEANUP(ask_done) struct ask a;
 	struct weft_str k, who, what;
 
-	ask_init(&a, store, err);
-	k = ask_filled(&a, "key", key, key_len);
+	k = ask_by_key(&a, store, key, key_len, err);
 	who = ask_filled(&a, "role", role, role_len);
 	what = ask_text(&a, "content", content, content_len);
 	buf_init(&json, 0);
@@ -52,8 +38,7 @@ int weft_pico_add_message(struct weft_store *store, const char *key,
 	buf_add_lit(&json, ",\"content\":");
 	buf_add_json(&json, what);
 	buf_add_c(&json, '}');
-	append(&a, k, &json);
-	return a.error;
+	return ask_append(&a, ask_named_or_new(&a, k), &json);
 }
 
 int weft_pico_add_full_message(struct weft_store *store, const char *key,
@@ -65,15 +50,14 @@ int weft_pico_add_full_message(struct weft_store *store, const char *key,
 	struct weft_str k, m;
 	bool thought = false;
 
-	ask_init(&a, store, err);
-	k = ask_filled(&a, "key", key, key_len);
+	k = ask_by_key(&a, store, key, key_len, err);
 	m = ask_json(&a, "message", message, message_len);
 	buf_init(&json, 0);
 	if (!a.error)
 		a.error = pico_message_in(m, &json, &thought, a.err);
-	if (!thought)
-		append(&a, k, &json);
-	return a.error;
+	if (a.error || thought)
+		return a.error;
+	return ask_append(&a, ask_named_or_new(&a, k), &json);
 }
 
 int weft_pico_get_history(struct weft_store *store, const char *key,
@@ -86,9 +70,8 @@ int weft_pico_get_history(struct weft_store *store, const char *key,
 	struct weft_str id, one;
 	size_t pos = 0;
 
-	ask_init(&a, store, err);
+	id = ask_named(&a, ask_by_key(&a, store, key, key_len, err));
 	ask_place(&a, ret);
-	id = ask_named(&a, ask_filled(&a, "key", key, key_len));
 	buf_init(&all, 0);
 	buf_init(&out, 0);
 	buf_add_c(&all, '[');
@@ -141,17 +124,14 @@ int weft_pico_set_history(struct weft_store *store, const char *key,
 	CLEANUP(ask_done) struct ask a;
 	struct weft_str k, json, id;
 
-	ask_init(&a, store, err);
-	k = ask_filled(&a, "key", key, key_len);
+	k = ask_by_key(&a, store, key, key_len, err);
 	json = ask_json(&a, "messages", messages, messages_len);
 	buf_init(&all, 0);
 	translate(&a, json, &all);
 	id = ask_named_or_new(&a, k);
-	ask_method(&a, "set_history");
-	ask_add_text(&a, "session", id);
+	ask_about(&a, "set_history", id);
 	ask_add_raw(&a, "messages", buf_str(&all));
-	(void)ask_answer(&a);
-	return a.error;
+	return ask_do(&a);
 }
 
 int weft_pico_get_summary(struct weft_store *store, const char *key,
@@ -162,12 +142,10 @@ int weft_pico_get_summary(struct weft_store *store, const char *key,
 	CLEANUP(ask_done) struct ask a;
 	struct weft_str id, summary = STR("\"\"");
 
-	ask_init(&a, store, err);
+	id = ask_named(&a, ask_by_key(&a, store, key, key_len, err));
 	ask_place(&a, ret);
-	id = ask_named(&a, ask_filled(&a, "key", key, key_len));
 	if (id.len) {
-		ask_method(&a, "show");
-		ask_add_text(&a, "session", id);
+		ask_about(&a, "show", id);
 		summary = json_member(ask_answer(&a), "summary");
 	}
 	buf_init(&out, 0);
@@ -182,18 +160,12 @@ int weft_pico_set_summary(struct weft_store *store, const char *key,
 	CLEANUP(ask_done) struct ask a;
 	struct weft_str k, s, id;
 
-	ask_init(&a, store, err);
-	k = ask_filled(&a, "key", key, key_len);
+	k = ask_by_key(&a, store, key, key_len, err);
 	s = ask_text(&a, "summary", summary, summary_len);
 	id = ask_named_or_new(&a, k);
-	ask_method(&a, "set_summary");
-	ask_add_text(&a, "session", id);
-	if (s.len)
-		ask_add_text(&a, "summary", s);
-	else
-		ask_add_empty(&a, "summary");
-	(void)ask_answer(&a);
-	return a.error;
+	ask_about(&a, "set_summary", id);
+	ask_add_any(&a, "summary", s);
+	return ask_do(&a);
 }
 
 int weft_pico_truncate_history(struct weft_store *store, const char *key,
@@ -203,15 +175,12 @@ int weft_pico_truncate_history(struct weft_store *store, const char *key,
 	CLEANUP(ask_done) struct ask a;
 	struct weft_str id;
 
-	ask_init(&a, store, err);
-	id = ask_named(&a, ask_filled(&a, "key", key, key_len));
+	id = ask_named(&a, ask_by_key(&a, store, key, key_len, err));
 	if (a.error || !id.len)
 		return a.error;
-	ask_method(&a, "truncate");
-	ask_add_text(&a, "session", id);
+	ask_about(&a, "truncate", id);
 	ask_add_u64(&a, "keep", keep_last > 0 ? (uint64_t)keep_last : 0);
-	(void)ask_answer(&a);
-	return a.error;
+	return ask_do(&a);
 }
 
 /* A change that changes nothing goes through the queue behind all others. */
@@ -221,13 +190,10 @@ int weft_pico_save(struct weft_store *store, const char *key, size_t key_len,
 	CLEANUP(ask_done) struct ask a;
 	struct weft_str id;
 
-	ask_init(&a, store, err);
-	id = ask_named(&a, ask_filled(&a, "key", key, key_len));
+	id = ask_named(&a, ask_by_key(&a, store, key, key_len, err));
 	if (a.error || !id.len)
 		return a.error;
-	ask_method(&a, "set");
-	ask_add_text(&a, "session", id);
+	ask_about(&a, "set", id);
 	ask_add_raw(&a, "changes", STR("{}"));
-	(void)ask_answer(&a);
-	return a.error;
+	return ask_do(&a);
 }

@@ -55,8 +55,7 @@ static int furnish(struct weft_store *made, struct weft_str parent,
 	ask_add_text(&a, "parent", stand_in);
 	ask_add_text(&a, "parent_tool_use_id", tool_use_id);
 	add_settings(&a, parent);
-	(void)ask_answer(&a);
-	return a.error;
+	return ask_do(&a);
 }
 
 int weft_pico_open_subturn(struct weft_store *store, const char *parent,
@@ -74,8 +73,7 @@ int weft_pico_open_subturn(struct weft_store *store, const char *parent,
 		return fail(a.err, WEFT_INVALID, "no place for the store");
 	session = ask_filled(&a, "parent", parent, parent_len);
 	call = ask_text(&a, "tool_use_id", tool_use_id, tool_use_id_len);
-	ask_method(&a, "show");
-	ask_add_text(&a, "session", session);
+	ask_about(&a, "show", session);
 	record = ask_answer(&a);
 	(void)snprintf(url, sizeof(url), "memory:?window_messages=%llu",
 		       (unsigned long long)(keep ? keep : KEEP_DEFAULT));
