@@ -145,7 +145,14 @@ void render_add_text(struct buf *b, const struct render_block *block)
 	buf_add_c(b, '"');
 }
 
-void render_add_joined(struct buf *b, const struct render_item *result)
+void render_add_string(struct buf *b, struct weft_str raw)
+{
+	buf_add_c(b, '"');
+	buf_add_str(b, raw);
+	buf_add_c(b, '"');
+}
+
+static void add_joined(struct buf *b, const struct render_item *result)
 {
 	bool first = true;
 
@@ -159,6 +166,36 @@ void render_add_joined(struct buf *b, const struct render_item *result)
 		buf_add_str(b, result->inner[i].value);
 	}
 	buf_add_c(b, '"');
+}
+
+void render_add_answer(struct buf *b, const struct render_item *answer)
+{
+	if (answer && answer->is_list)
+		add_joined(b, answer);
+	else
+		render_add_string(b, answer ? answer->value : render_no_result);
+}
+
+void render_add_parts(struct buf *b, const struct render_item *result,
+		      const char *type,
+		      void (*add_image)(struct buf *b,
+					const struct render_item *image))
+{
+	for (size_t i = 0; i < result->n_inner; i++) {
+		const struct render_item *part = &result->inner[i];
+
+		buf_add_c(b, i ? ',' : '[');
+		if (part->kind == ITEM_IMAGE) {
+			add_image(b, part);
+			continue;
+		}
+		buf_add_lit(b, "{\"type\":\"");
+		buf_add_str(b, str_of(type));
+		buf_add_lit(b, "\",\"text\":");
+		render_add_string(b, part->value);
+		buf_add_c(b, '}');
+	}
+	buf_add_c(b, ']');
 }
 
 void render_add_data_url(struct buf *b, const struct render_item *image)

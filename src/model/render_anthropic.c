@@ -15,19 +15,12 @@ static void add_image(struct buf *b, const struct render_item *image)
 	buf_add_lit(b, "\"}}");
 }
 
-static void add_string(struct buf *b, struct weft_str raw)
-{
-	buf_add_c(b, '"');
-	buf_add_str(b, raw);
-	buf_add_c(b, '"');
-}
-
 /* The arguments of a call: an object, whatever they were. */
 static void add_input(struct buf *b, const struct render_item *call)
 {
 	if (call->is_text) {
 		buf_add_lit(b, "{\"_raw\":");
-		add_string(b, call->value);
+		render_add_string(b, call->value);
 		buf_add_c(b, '}');
 	} else if (call->value.ptr[0] == '{') {
 		buf_add_str(b, call->value);
@@ -52,27 +45,15 @@ static void add_call(struct buf *b, const struct render_item *call)
 static void add_content(struct buf *b, const struct render_item *result)
 {
 	if (!result->is_list) {
-		add_string(b, result->value.len ? result->value :
-						  render_no_output);
+		render_add_string(b, result->value.len ? result->value :
+							 render_no_output);
 		return;
 	}
 	if (result->n_inner == 0) {
-		add_string(b, render_no_output);
+		render_add_string(b, render_no_output);
 		return;
 	}
-	for (size_t i = 0; i < result->n_inner; i++) {
-		const struct render_item *inner = &result->inner[i];
-
-		buf_add_c(b, i ? ',' : '[');
-		if (inner->kind == ITEM_IMAGE) {
-			add_image(b, inner);
-			continue;
-		}
-		buf_add_lit(b, "{\"type\":\"text\",\"text\":");
-		add_string(b, inner->value);
-		buf_add_c(b, '}');
-	}
-	buf_add_c(b, ']');
+	render_add_parts(b, result, "text", add_image);
 }
 
 static void add_result(struct buf *b, const struct render_item *call)
@@ -85,7 +66,7 @@ static void add_result(struct buf *b, const struct render_item *call)
 	if (answer)
 		add_content(b, answer);
 	else
-		add_string(b, render_no_result);
+		render_add_string(b, render_no_result);
 	if (!answer || answer->is_error)
 		buf_add_lit(b, ",\"is_error\":true");
 	buf_add_c(b, '}');
@@ -107,9 +88,9 @@ static void add_block(struct buf *b, const struct render_block *block)
 		break;
 	case ITEM_THINKING:
 		buf_add_lit(b, "{\"type\":\"thinking\",\"thinking\":");
-		add_string(b, item->value);
+		render_add_string(b, item->value);
 		buf_add_lit(b, ",\"signature\":");
-		add_string(b, item->mark);
+		render_add_string(b, item->mark);
 		buf_add_c(b, '}');
 		break;
 	default:
@@ -151,7 +132,7 @@ void render_anthropic(struct buf *b, const struct render_tidy *t,
 	buf_add_lit(b, ",\"messages\":[");
 	if (t->n_groups && !t->groups[0].user) {
 		buf_add_lit(b, "{\"role\":\"user\",\"content\":");
-		add_string(b, render_no_user);
+		render_add_string(b, render_no_user);
 		buf_add_lit(b, "},");
 	}
 	for (size_t i = 0; i < t->n_groups; i++) {

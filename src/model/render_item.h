@@ -139,8 +139,16 @@ static inline void render_comma(struct buf *b, bool *first)
 
 /* "text" of a block, with the sender's name where it belongs. */
 void render_add_text(struct buf *b, const struct render_block *block);
-/* A list in a result as one string: its texts, a newline between them. */
-void render_add_joined(struct buf *b, const struct render_item *result);
+/* A string whose escapes are there already. */
+void render_add_string(struct buf *b, struct weft_str raw);
+/* A result, or that there is none, as one string: the texts of a list with a
+ * newline between them. */
+void render_add_answer(struct buf *b, const struct render_item *answer);
+/* A list in a result as a list; `type` is what its texts are called. */
+void render_add_parts(struct buf *b, const struct render_item *result,
+		      const char *type,
+		      void (*add_image)(struct buf *b,
+					const struct render_item *image));
 /* "data:image/png;base64,..." */
 void render_add_data_url(struct buf *b, const struct render_item *image);
 /* "arguments" of a call: a string that is what was stored. */

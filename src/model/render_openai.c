@@ -114,13 +114,7 @@ static void add_result(struct buf *b, const struct render_item *call)
 	buf_add_lit(b, "{\"role\":\"tool\",\"tool_call_id\":");
 	buf_add_json(b, call->sent_id);
 	buf_add_lit(b, ",\"content\":");
-	if (answer && answer->is_list) {
-		render_add_joined(b, answer);
-	} else {
-		buf_add_c(b, '"');
-		buf_add_str(b, answer ? answer->value : render_no_result);
-		buf_add_c(b, '"');
-	}
+	render_add_answer(b, answer);
 	buf_add_c(b, '}');
 }
 

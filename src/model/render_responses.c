@@ -63,23 +63,6 @@ static bool has_image(const struct render_item *result)
 	return false;
 }
 
-static void add_output_list(struct buf *b, const struct render_item *result)
-{
-	for (size_t i = 0; i < result->n_inner; i++) {
-		const struct render_item *inner = &result->inner[i];
-
-		buf_add_c(b, i ? ',' : '[');
-		if (inner->kind == ITEM_IMAGE) {
-			add_image(b, inner);
-			continue;
-		}
-		buf_add_lit(b, "{\"type\":\"input_text\",\"text\":\"");
-		buf_add_str(b, inner->value);
-		buf_add_lit(b, "\"}");
-	}
-	buf_add_c(b, ']');
-}
-
 static void add_output(struct buf *b, const struct render_item *call)
 {
 	const struct render_item *answer = call->answer;
@@ -87,15 +70,10 @@ static void add_output(struct buf *b, const struct render_item *call)
 	buf_add_lit(b, "{\"type\":\"function_call_output\",\"call_id\":");
 	buf_add_json(b, call->sent_id);
 	buf_add_lit(b, ",\"output\":");
-	if (answer && has_image(answer)) {
-		add_output_list(b, answer);
-	} else if (answer && answer->is_list) {
-		render_add_joined(b, answer);
-	} else {
-		buf_add_c(b, '"');
-		buf_add_str(b, answer ? answer->value : render_no_result);
-		buf_add_c(b, '"');
-	}
+	if (answer && has_image(answer))
+		render_add_parts(b, answer, "input_text", add_image);
+	else
+		render_add_answer(b, answer);
 	buf_add_c(b, '}');
 }
 
