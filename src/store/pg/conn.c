@@ -85,6 +85,12 @@ static void take_notice(void *ctx, const PGresult *res)
  */
 static int set_up(struct pg_conn *k, struct weft_error *err)
 {
+	/* What writes finds its rows by their keys, in the order in which it
+	 * has them, also while a table is small; and is planned once. */
+	static const char by_keys[] =
+		"SET plan_cache_mode=force_generic_plan;"
+		"SET enable_seqscan=off;SET enable_bitmapscan=off;"
+		"SET enable_hashjoin=off;SET enable_mergejoin=off;";
 	struct pg_store *s = pg_of(k->base.store);
 	CLEANUP(buf_done) struct buf sql;
 	char *schema = PQescapeIdentifier(k->pg, s->schema, strlen(s->schema));
@@ -102,10 +108,7 @@ static int set_up(struct pg_conn *k, struct weft_error *err)
 		   schema ? schema : "", text ? text : "",
 		   (unsigned long long)s->sql.store.limits.busy_ms,
 		   k->use == SQL_FOR_READING ? "on" : "off",
-		   /* What writes finds its rows by their keys, always. */
-		   k->use == SQL_FOR_READING ?
-			   "" :
-			   "SET plan_cache_mode=force_generic_plan;");
+		   k->use == SQL_FOR_READING ? "" : by_keys);
 	if (!schema || !text)
 		sql.error = WEFT_NO_MEMORY;
 	PQfreemem(schema);

@@ -70,6 +70,7 @@ bool sql_is_hot(const struct record_field *f)
 	case HOT(last_agent_seq):
 	case HOT(updated_at):
 	case HOT(last_interaction_at):
+	case HOT(bytes):
 		return true;
 	default:
 		return f->offset >= HOT(own) &&
