@@ -60,6 +60,8 @@ void cli_debug(const struct cli *c, const char *format, ...)
 int cli_read_config(struct cli *c);
 /* Read it and find out which store is meant: sets c->url. */
 int cli_configure(struct cli *c);
+/* A URL for people to see: without the password that may be in it. */
+const char *cli_shown_url(struct cli *c, const char *url);
 /* Tell the open store what the configuration says. */
 int cli_hand_over(struct cli *c);
 /* Open it; `use` is one of enum store_use. */

@@ -139,6 +139,9 @@ static int run(struct cli *c)
 	r = cli_read_config(c);
 	if (r != WEFT_OK)
 		return r;
+	if (c->config.store_url.len)
+		c->config.store_url =
+			str_of(cli_shown_url(c, c->config.store_url.ptr));
 	print_file(c);
 	print_values(c);
 	print_warnings(c);

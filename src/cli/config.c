@@ -79,8 +79,7 @@ static void blot(char *from, const char *to)
 		*from = '*';
 }
 
-/* A URL for people to see: without the password that may be in it. */
-static const char *shown_url(struct cli *c, const char *url)
+const char *cli_shown_url(struct cli *c, const char *url)
 {
 	struct weft_str copy = arena_str(&c->arena, str_of(url));
 	char *text, *p;
@@ -91,16 +90,15 @@ static const char *shown_url(struct cli *c, const char *url)
 	if (!text)
 		return "";
 	memcpy(text, copy.ptr, copy.len + 1);
-	p = strstr(text, "://");
+	p = strstr(text, "//");
 	if (p) {
 		char *at = strrchr(p, '@');
-		char *colon = strchr(p + 3, ':');
+		char *colon = strchr(p + 2, ':');
 
 		if (at && colon && colon < at)
 			blot(colon + 1, at);
 	}
-	p = strstr(text, "password=");
-	if (p)
+	for (p = text; (p = strstr(p, "password=")); p += 9)
 		blot(p + 9, p + 9 + strcspn(p + 9, "&"));
 	return text;
 }
@@ -198,6 +196,6 @@ int cli_configure(struct cli *c)
 			    "$WEFT_STORE");
 	cli_debug(c, "configuration: %s",
 		  c->config_file ? c->config_file : "none");
-	cli_debug(c, "store: %s (from %s)", shown_url(c, c->url), from);
+	cli_debug(c, "store: %s (from %s)", cli_shown_url(c, c->url), from);
 	return WEFT_OK;
 }

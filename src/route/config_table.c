@@ -270,7 +270,8 @@ static const struct config_object retention = { FIELDS(retention_fields) };
 
 static const struct config_field store_fields[] = {
 	{ .name = "url",
-	  .about = "where sessions are kept: \"jsonl:DIR\", \"memory:\"",
+	  .about = "where sessions are kept: \"jsonl:DIR\", "
+		   "\"sqlite:FILE\", \"postgres://USER@HOST/DATABASE\"",
 	  .type = CONFIG_TEXT,
 	  .at = offsetof(struct config, store_url) },
 };

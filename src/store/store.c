@@ -243,6 +243,13 @@ static int unknown_scheme(const char *url, struct weft_str scheme,
 	CLEANUP(buf_done) struct buf known;
 
 	buf_init(&known, KIB(1));
+	/* One of a server that was mistyped may hold a password: no word of
+	 * it. */
+	if (memchr(scheme.ptr, '/', scheme.len) && strstr(url, "//") &&
+	    strchr(url, '@'))
+		return fail(err, WEFT_INVALID,
+			    "store URL: no scheme; expected "
+			    "postgres://USER@HOST/DATABASE or jsonl:DIR");
 	/* A path, or one with a colon in it. */
 	if (memchr(scheme.ptr, '/', scheme.len) || !strchr(url, ':'))
 		return fail(err, WEFT_INVALID,

@@ -118,6 +118,19 @@ static int set_up(struct pg_conn *k, struct weft_error *err)
 	return r < 0 ? r : pg_exec(k, buf_cstr(&sql), NULL, err);
 }
 
+static int refused(const struct pg_store *s, const char *text,
+		   struct weft_error *err)
+{
+	int r = pg_say(s, code_of_refusal(text), text, err);
+
+	if (r != WEFT_READ_ONLY)
+		return r;
+	return fail_prefix(err, r,
+			   "a standby, or a server that takes no writes: name "
+			   "the primary in the URL, or read from it with "
+			   "read_only=1&target_session_attrs=any");
+}
+
 static int connected(struct pg_conn *k, struct weft_error *err)
 {
 	struct pg_store *s = pg_of(k->base.store);
@@ -125,12 +138,8 @@ static int connected(struct pg_conn *k, struct weft_error *err)
 	k->broken = PQstatus(k->pg) != CONNECTION_OK;
 	k->in_transaction = false;
 	memset(k->slots, 0, sizeof(k->slots));
-	if (k->broken) {
-		const char *text = PQerrorMessage(k->pg);
-
-		return pg_say(s, code_of_refusal(text), text, err);
-	}
-	return set_up(k, err);
+	return k->broken ? refused(s, PQerrorMessage(k->pg), err) :
+			   set_up(k, err);
 }
 
 int pg_connect(struct pg_store *s, enum sql_use use, struct pg_conn **ret,
