@@ -11,6 +11,7 @@ static int fork_fill(struct call *c, const struct session_rec *rec,
 		     struct request *q)
 {
 	struct weft_str provider, name, op = call_str(c, "op");
+	uint64_t at = 0;
 	int r = WEFT_OK;
 
 	q->session = rec->id;
@@ -23,13 +24,9 @@ static int fork_fill(struct call *c, const struct session_rec *rec,
 		q->create.model_provider = arena_str(&q->arena, provider);
 		q->create.model_name = arena_str(&q->arena, name);
 	}
-	if (!call_has(c, "at"))
-		return WEFT_OK;
-	r = call_ref(c, rec, call_val(c, "at"), &q->fork_at);
-	if (r == WEFT_OK)
-		r = engine_count_inherited(c->engine, rec, q->fork_at,
-					   &q->fork_inherited, c->err);
-	return r;
+	if (call_has(c, "at"))
+		r = call_ref(c, rec, call_val(c, "at"), &at);
+	return r == WEFT_OK ? engine_fork_at(c->engine, rec, at, q, c->err) : r;
 }
 
 static int method_fork(struct call *c)

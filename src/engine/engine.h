@@ -144,6 +144,8 @@ struct request {
 	/* FORK, of `session`: `create` has what it does not inherit. */
 	uint64_t fork_at;        /* the last message it inherits; 0: the last */
 	uint64_t fork_inherited; /* how many that are, if fork_at is not 0 */
+	uint64_t fork_hidden;    /* the first that `session` itself hides ... */
+	uint64_t fork_content;   /* ... as long as this is its content_seq */
 
 	struct marker_ask marker; /* MARKER; HISTORY: with `messages` */
 
@@ -346,9 +348,10 @@ struct window {
 int engine_window(struct engine *e, const struct session_rec *rec,
 		  struct arena *a, struct window *ret, struct weft_error *err);
 
-/* How many messages a fork of `rec` at `at` inherits. */
-int engine_count_inherited(struct engine *e, const struct session_rec *rec,
-			   uint64_t at, uint64_t *ret, struct weft_error *err);
+/* Fill in where a fork of `rec` begins, 0: behind its last message, and what
+ * has to be looked up for that. */
+int engine_fork_at(struct engine *e, const struct session_rec *rec, uint64_t at,
+		   struct request *q, struct weft_error *err);
 
 /*
  * The memories that a session (or a book) itself has, newest first, those

@@ -2,8 +2,10 @@
  * plan_fork.c - a session that goes on where another one was.
  *
  * DESIGN: nothing is copied but what is known of the session now.  A session
- * that has added nothing to what it inherited is not made the parent of a fork:
- * it would only be on the way of every later read.
+ * of which a fork would see nothing, because the fork begins before all that
+ * the session itself has said, is not made its parent: it would only be on the
+ * way of every later read, and whoever tries an answer again and again would
+ * end up thousands of forks deep.
  */
 #include "base/error.h"
 #include "base/id.h"
@@ -63,16 +65,27 @@ static int find_point(struct plan *p, struct plan_session *s, uint64_t at,
 	return WEFT_OK;
 }
 
-/* Nothing but its first event, and the fork point is not that. */
-static bool adds_nothing(const struct session_rec *rec, uint64_t seq)
+/*
+ * Is nothing of the session itself to be seen at `seq`?  What it has hidden of
+ * what it inherited counts too; that was looked up for the session that `q` is
+ * about, and holds if nothing was said or hidden since.
+ */
+static bool adds_nothing(const struct session_rec *rec, uint64_t seq,
+			 const struct request *q)
 {
-	return seq <= rec->fork_seq && rec->head_seq == rec->fork_seq + 1;
+	if (seq > rec->fork_seq)
+		return false;
+	if (rec->head_seq == rec->fork_seq + 1)
+		return true;
+	return q && id_eq(&q->session, &rec->id) &&
+	       q->fork_content == rec->content_seq && seq < q->fork_hidden;
 }
 
 /* Find the session that the fork goes on from, and see that a fork of it can
  * be read. */
 static int find_parent(struct plan *p, struct plan_session *s,
-		       struct fork_point *point, struct weft_error *err)
+		       const struct request *q, struct fork_point *point,
+		       struct weft_error *err)
 {
 	uint64_t depth = 1;
 
@@ -80,7 +93,7 @@ static int find_parent(struct plan *p, struct plan_session *s,
 	for (;;) {
 		int r;
 
-		if (!point->parent && !adds_nothing(&s->rec, point->seq))
+		if (!point->parent && !adds_nothing(&s->rec, point->seq, q))
 			point->parent = s;
 		if (s->rec.fork_seq == 0)
 			return WEFT_OK;
@@ -102,7 +115,7 @@ int plan_fork_head(struct plan *p, struct plan_session *s,
 		.seq = s->rec.head_seq,
 		.marker = s->rec.window_seq,
 	};
-	int r = find_parent(p, s, &point, err);
+	int r = find_parent(p, s, NULL, &point, err);
 
 	if (r < 0)
 		return r;
@@ -208,7 +221,7 @@ int plan_fork(struct plan *p, struct request *q, struct weft_error *err)
 	if (r == WEFT_OK)
 		r = find_point(p, s, q->fork_at, &point, err);
 	if (r == WEFT_OK)
-		r = find_parent(p, s, &point, err);
+		r = find_parent(p, s, q, &point, err);
 	if (r < 0 || !point.parent)
 		return r;
 	rec = fork_record(&s->rec, &q->create);

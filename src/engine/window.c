@@ -1,4 +1,4 @@
-/* window.c - the window of a session, and how much a fork inherits. */
+/* window.c - the window of a session, and what a fork inherits. */
 #include "base/error.h"
 #include "base/id.h"
 #include "engine/internal.h"
@@ -143,7 +143,8 @@ static int count_own(struct engine *e, const struct session_rec *rec,
 	return r;
 }
 
-int engine_count_inherited(struct engine *e, const struct session_rec *rec,
+/* How many messages a fork of `rec` at `at` inherits. */
+static int count_inherited(struct engine *e, const struct session_rec *rec,
 			   uint64_t at, uint64_t *ret, struct weft_error *err)
 {
 	struct session_rec owner = *rec;
@@ -162,5 +163,26 @@ int engine_count_inherited(struct engine *e, const struct session_rec *rec,
 	r = count_own(e, &owner, at, &n, err);
 	if (r == WEFT_OK)
 		*ret = owner.inherited_count + n;
+	return r;
+}
+
+int engine_fork_at(struct engine *e, const struct session_rec *rec, uint64_t at,
+		   struct request *q, struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena a = { 0 };
+	uint64_t *hidden;
+	size_t n = 0;
+	int r = WEFT_OK;
+
+	arena_init(&a, 0);
+	q->fork_at = at;
+	q->fork_content = rec->content_seq;
+	if (rec->fork_seq)
+		r = e->store->ops->get_hidden(e->store, &rec->id, 1,
+					      rec->fork_seq, &a, &hidden, &n,
+					      err);
+	q->fork_hidden = n ? hidden[0] : UINT64_MAX;
+	if (r == WEFT_OK && at)
+		r = count_inherited(e, rec, at, &q->fork_inherited, err);
 	return r;
 }

@@ -96,7 +96,7 @@ static void the_cut_off_is_the_least_on_the_way(void **state)
 	/* At a message that it has inherited. */
 	g = fork_of(d, f, "\"at\":2");
 	assert_string_equal(desk_texts(d, g), "a");
-	(void)snprintf(parent, sizeof(parent), "\"parent\":\"%s\"", f);
+	(void)snprintf(parent, sizeof(parent), "\"parent\":\"%s\"", d->id);
 	shows(d, g, parent);
 	(void)snprintf(parent, sizeof(parent), "\"forked_from\":\"%s\"", f);
 	shows(d, g, parent);
@@ -150,6 +150,61 @@ static void a_redaction_reaches_the_forks(void **state)
 	assert_string_equal(desk_texts(d, d->id), "a b");
 	/* What a fork has hidden, its own forks do not see either. */
 	assert_string_equal(desk_texts(d, fork_of(d, f, "\"at\":3")), "b");
+}
+
+/* How many parents there are up to the root. */
+static int depth_of(struct desk *d, const char *session)
+{
+	char id[WEFT_ID_CHARS + 1] = "";
+	const char *parent;
+	int depth = -1;
+
+	memcpy(id, session, WEFT_ID_CHARS);
+	do {
+		parent = strstr(desk_call(d,
+					  "{\"method\":\"show\","
+					  "\"session\":\"%s\"}",
+					  id),
+				",\"parent\":");
+		assert_non_null(parent);
+		parent += strlen(",\"parent\":");
+		depth++;
+		if (parent[0] == '"')
+			memcpy(id, parent + 1, WEFT_ID_CHARS);
+	} while (parent[0] == '"');
+	return depth;
+}
+
+static void trying_again_and_again_is_not_deep(void **state)
+{
+	struct desk *d = *state;
+	const char *f = d->id, *hiding, *g;
+
+	a_b_c(d);
+	for (int i = 0; i < 10; i++) {
+		f = fork_of(d, f, "\"at\":3");
+		assert_int_equal(desk_say(d, f, "x"), 5);
+		assert_string_equal(desk_texts(d, f), "a b x");
+	}
+	assert_int_equal(depth_of(d, f), 1);
+	/* Of what it said itself, and of what it has hidden, a fork must know.
+	 */
+	g = fork_of(d, f, "");
+	assert_int_equal(depth_of(d, g), 2);
+	assert_string_equal(desk_texts(d, g), "a b x");
+	hiding = fork_of(d, d->id, "\"at\":4");
+	(void)desk_call(d,
+			"{\"method\":\"redact\",\"session\":\"%s\","
+			"\"messages\":[2]}",
+			hiding);
+	g = fork_of(d, hiding, "\"at\":3");
+	assert_string_equal(desk_texts(d, g), "b");
+	assert_int_equal(depth_of(d, g), 2);
+	(void)desk_call(d,
+			"{\"method\":\"redact\",\"session\":\"%s\","
+			"\"messages\":[2],\"undo\":true}",
+			hiding);
+	assert_int_equal(depth_of(d, fork_of(d, hiding, "\"at\":3")), 1);
 }
 
 static void a_fork_takes_over_what_is_set(void **state)
@@ -285,6 +340,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(the_cut_off_is_the_least_on_the_way),
 	PUBLIC_TEST(nothing_that_happens_to_its_parent_changes_a_fork),
 	PUBLIC_TEST(a_redaction_reaches_the_forks),
+	PUBLIC_TEST(trying_again_and_again_is_not_deep),
 	PUBLIC_TEST(a_fork_takes_over_what_is_set),
 	PUBLIC_TEST(what_cannot_be_forked_is_said),
 	PUBLIC_TEST(a_fork_is_made_once),

@@ -442,12 +442,11 @@ void act_fork(struct world *w, const uint32_t *r)
 	q->create.slug = keep(q, slug);
 	q->op = keep(q, op);
 	q->fork_at = (uint64_t)at;
-	if (at && at <= w->oracle->sessions[session].n &&
+	if (session >= 0 && at <= w->oracle->sessions[session].n &&
 	    (engine_session(w->engine, &q->session, &w->arena, &rec, &w->err) <
 		     0 ||
-	     engine_count_inherited(w->engine, &rec, q->fork_at,
-				    &q->fork_inherited, &w->err) < 0))
-		world_wrong(w, "count: %s", w->err.message);
+	     engine_fork_at(w->engine, &rec, (uint64_t)at, q, &w->err) < 0))
+		world_wrong(w, "fork: %s", w->err.message);
 	world_say(w, "fork %d at %d slug '%s' op '%s'", session, at, slug, op);
 	code = engine_run(w->engine, q, &w->err);
 	expected = oracle_fork(w->oracle, session, at, slug, op, w->now_ms,

@@ -49,6 +49,15 @@ static int count_up_to(const struct oracle *o, int session, int at)
 	return n;
 }
 
+static bool hides_up_to(const struct oracle_session *s, int at)
+{
+	for (int i = 0; i < at; i++) {
+		if (s->events[i].hidden)
+			return true;
+	}
+	return false;
+}
+
 static void begin_fork(struct oracle *o, int session, int at, int inherited,
 		       const char *slug, const char *op, int64_t now,
 		       struct oracle_answer *ret)
@@ -80,7 +89,10 @@ static void begin_fork(struct oracle *o, int session, int at, int inherited,
 	s->inherited = inherited;
 	s->marker = s->events[at - 1].marker;
 	s->events[at].marker = s->marker;
-	/* Who has added nothing is no parent. */
+	/* Who adds nothing is no parent: it has said nothing, or nothing up to
+	 * there, and hides nothing. */
+	if (at <= from->base && !hides_up_to(from, at))
+		parent = from->parent;
 	while (at <= o->sessions[parent].base &&
 	       o->sessions[parent].n == o->sessions[parent].base + 1)
 		parent = o->sessions[parent].parent;

@@ -370,6 +370,49 @@ static void only_as_many_parents_are_asked_as_needed(void **state)
 	bench_close(b);
 }
 
+/* The last `n` events that the session sees, and how many records that took. */
+static int records_of_last(struct bench *b, const struct weft_id *id,
+			   uint64_t first, uint32_t n)
+{
+	struct event_range r = {
+		.session = *id,
+		.first = first,
+		.last = UINT64_MAX,
+		.backwards = 1,
+		.max_events = n,
+		.types = UINT64_C(1) << EVENT_MESSAGE,
+	};
+	CLEANUP(arena_done) struct arena a;
+	struct seen_page page;
+
+	arena_init(&a, 0);
+	atomic_store(&b->records, 0);
+	assert_int_equal(read_seen(b->engine, &r, false, &a, &page, NULL),
+			 WEFT_OK);
+	assert_int_equal(page.n, n);
+	return atomic_load(&b->records);
+}
+
+/* As deep as forks may be, each with a turn of some messages. */
+static void the_depth_of_forks_costs_nothing(void **state)
+{
+	struct bench *b = bench_open("memory:");
+	struct weft_id id = begin(b, "k", NULL);
+	uint64_t head = 1;
+
+	(void)state;
+	for (int i = 0; i <= 4096; i++) {
+		if (i)
+			id = fork_at(b, &id, head++);
+		say(b, &id, 3);
+		head += 3;
+	}
+	assert_true(records_of_last(b, &id, 1, 50) <= 20);
+	/* What a marker keeps is no more than that either. */
+	assert_true(records_of_last(b, &id, head - 11, 9) <= 20);
+	bench_close(b);
+}
+
 static void forks_are_only_so_deep(void **state)
 {
 	struct bench *b = bench_open("memory:?fork_depth=2");
@@ -477,6 +520,7 @@ int main(void)
 		cmocka_unit_test(pages_go_across_fork_points),
 		cmocka_unit_test(redaction_reaches_the_forks),
 		cmocka_unit_test(only_as_many_parents_are_asked_as_needed),
+		cmocka_unit_test(the_depth_of_forks_costs_nothing),
 		cmocka_unit_test(forks_are_only_so_deep),
 		cmocka_unit_test(a_session_has_many_names),
 		cmocka_unit_test(the_beginning_of_an_id_will_do),
