@@ -82,30 +82,39 @@ static void print_values(struct cli *c)
 	}
 }
 
-static void print_warnings(struct cli *c)
+static void print_warning(struct cli *c, struct weft_str text, bool first)
 {
 	CLEANUP(buf_done) struct buf b = { 0 };
-	const struct name_list *w = &c->config.warnings;
 
 	if (!c->json) {
-		for (size_t i = 0; i < w->n; i++) {
-			out_style(&c->out, STYLE_RED);
-			out_add(&c->out, STR("warning: "));
-			out_style(&c->out, STYLE_NONE);
-			out_one_line(&c->out, w->v[i]);
-			out_add(&c->out, STR("\n"));
-		}
+		out_style(&c->out, STYLE_RED);
+		out_add(&c->out, STR("warning: "));
+		out_style(&c->out, STYLE_NONE);
+		out_one_line(&c->out, text);
+		out_add(&c->out, STR("\n"));
 		return;
 	}
 	buf_init(&b, 0);
-	buf_add_lit(&b, "],\"warnings\":[");
-	for (size_t i = 0; i < w->n; i++) {
-		if (i)
-			buf_add_c(&b, ',');
-		buf_add_json(&b, w->v[i]);
-	}
-	buf_add_lit(&b, "]}\n");
+	if (!first)
+		buf_add_c(&b, ',');
+	buf_add_json(&b, text);
 	out_add(&c->out, buf_str(&b));
+}
+
+static void print_warnings(struct cli *c)
+{
+	const struct name_list *lists[] = { &c->config.warnings,
+					    &c->config.notes };
+	bool first = true;
+
+	if (c->json)
+		out_add(&c->out, STR("],\"warnings\":["));
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+		for (size_t i = 0; i < lists[k]->n; i++, first = false)
+			print_warning(c, lists[k]->v[i], first);
+	}
+	if (c->json)
+		out_add(&c->out, STR("]}\n"));
 }
 
 static void print_file(struct cli *c)

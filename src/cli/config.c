@@ -134,6 +134,10 @@ int cli_read_config(struct cli *c)
 				  &in.text.len);
 	if (r == 0)
 		in.text.ptr = text;
+	else if (r == -EFBIG)
+		return fail(c->err, WEFT_LIMIT,
+			    "%s: expected a configuration of at most %zu bytes",
+			    in.file, (size_t)CONFIG_BYTES_MAX);
 	else if (r != -ENOENT && r != -ENOTDIR)
 		return fail_errno(c->err, r, "%s", in.file);
 	r = config_read(&c->config, &in, &c->arena, c->err);

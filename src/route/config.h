@@ -32,6 +32,12 @@ struct config_texts {
 	uint32_t given;
 };
 
+/* Where something was read, for what is said of it. */
+struct config_place {
+	const char *origin; /* the file or the variable; NULL: no name */
+	size_t line;        /* 0: it has none */
+};
+
 /* Structs of one kind, one behind the other. */
 struct config_list {
 	void *v;
@@ -58,6 +64,7 @@ enum dm_scope_style { DM_STYLE_UNSET, DM_STYLE_WEFT, DM_STYLE_PICOCLAW };
 struct config_link { /* of session.identity_links */
 	struct weft_str name;
 	struct config_texts ids;
+	struct config_place place;
 };
 
 struct config_session {
@@ -71,6 +78,7 @@ struct config_session {
 struct config_agent {
 	struct weft_str id, name;
 	uint32_t is_default; /* enum config_bool */
+	struct config_place place;
 };
 
 struct config_when {
@@ -83,6 +91,7 @@ struct config_rule {
 	struct config_when when;
 	struct config_texts session_dimensions;
 	struct dimensions dimensions; /* the same, looked up */
+	struct config_place place;
 };
 
 enum reset_mode { RESET_UNSET, RESET_NONE, RESET_DAILY, RESET_IDLE };
@@ -90,6 +99,7 @@ enum reset_mode { RESET_UNSET, RESET_NONE, RESET_DAILY, RESET_IDLE };
 struct config_reset {
 	uint32_t mode; /* enum reset_mode */
 	uint64_t at_hour, idle_minutes;
+	struct config_place place;
 };
 
 struct config_channel_reset { /* of lifecycle.reset_by_channel */
@@ -110,6 +120,7 @@ struct config_retention_rule {
 	uint32_t kind; /* enum session_kind, 0: any */
 	struct weft_str agent, channel;
 	uint64_t idle_days, max_sessions, max_bytes; /* 0: no limit */
+	struct config_place place;
 };
 
 struct config_retention {
@@ -125,6 +136,8 @@ struct config_source {
 };
 
 #define CONFIG_SOURCES_MAX 32
+#define FIELD_DIMENSIONS   0 /* their places among the sources */
+#define FIELD_DM_SCOPE     2
 
 struct config {
 	struct config_session session;
@@ -140,6 +153,9 @@ struct config {
 	struct dimensions dimensions;
 	struct identity_links links; /* normalised */
 	struct name_list warnings;
+	/* What only matters when several people speak: told when they do, and
+	 * to whoever asks. */
+	struct name_list notes;
 	struct config_source sources[CONFIG_SOURCES_MAX]; /* by field */
 };
 
@@ -171,6 +187,15 @@ void config_warn(struct config *c, struct arena *a, struct weft_str text);
 int config_settle(struct config *c, const char *file, struct arena *a,
 		  struct weft_error *err);
 
+/* A list of struct config_link, normalised. */
+struct identity_links config_links(const struct config_list *l,
+				   struct arena *a);
+
+/* What cannot work is refused, and what will surprise people is warned about
+ * (config_check.c). */
+int config_check(struct config *c, const char *file, struct arena *a,
+		 struct weft_error *err);
+
 /* ---- the tables ---- */
 
 enum config_type {
@@ -190,6 +215,7 @@ struct config_object {
 	const struct config_field *fields;
 	size_t n_fields;
 	size_t bytes; /* of the struct, where there are several */
+	size_t place; /* of its struct config_place, 0: it has none */
 };
 
 struct config_field {

@@ -22,23 +22,28 @@ struct reader {
 	struct weft_error *err;
 	char path[PATH_BYTES]; /* "dispatch.rules[2].when" */
 	size_t path_len;
+	/* Lines are counted on from the last place that was asked for. */
+	size_t counted, line;
 };
 
 /* ---- where we are ---- */
 
-static size_t line_of(const struct reader *r, const char *at)
+static size_t line_of(struct reader *r, const char *at)
 {
-	size_t line = 1;
+	size_t end;
 
 	if (!r->text.len)
 		return 0;
-	for (const char *p = r->text.ptr; p < at; p++)
-		line += *p == '\n';
-	return line;
+	end = (size_t)(at - r->text.ptr);
+	if (end < r->counted)
+		r->counted = r->line = 0;
+	for (; r->counted < end; r->counted++)
+		r->line += r->text.ptr[r->counted] == '\n';
+	return r->line + 1;
 }
 
 /* "FILE: line 7: ", or "$WEFT_SESSION_DM_SCOPE: " */
-static struct weft_str where(const struct reader *r, struct weft_str at)
+static struct weft_str where(struct reader *r, struct weft_str at)
 {
 	const char *origin = r->origin ? r->origin : "";
 	const char *colon = r->origin ? ": " : "";
@@ -128,10 +133,22 @@ static void warn_unknown(struct reader *r, const struct config_object *o,
 
 /* ---- values ---- */
 
+/* All texts here are names: short, and of one line. */
+static int check_line(struct reader *r, struct weft_str raw, struct weft_str s)
+{
+	int e = text_check_line(s, TEXT_BYTES_MAX, r->path, r->err);
+	struct weft_str at = where(r, raw);
+
+	return e == WEFT_OK ?
+		       e :
+		       fail_prefix(r->err, WEFT_INVALID, "%.*s",
+				   (int)(at.len < 2 ? 0 : at.len - 2), at.ptr);
+}
+
 static int read_text(struct reader *r, struct weft_str raw,
 		     struct weft_str *ret)
 {
-	struct weft_str s, at;
+	struct weft_str s;
 	int e;
 
 	if (raw.ptr[0] != '"')
@@ -140,12 +157,10 @@ static int read_text(struct reader *r, struct weft_str raw,
 			  &s, r->err);
 	if (e != WEFT_OK)
 		return e;
-	e = text_check_line(s, TEXT_BYTES_MAX, r->path, r->err);
-	if (e != WEFT_OK) {
-		at = where(r, raw);
-		return fail_prefix(r->err, WEFT_INVALID, "%.*s",
-				   (int)(at.len < 2 ? 0 : at.len - 2), at.ptr);
-	}
+	s = norm_trim(s);
+	e = check_line(r, raw, s);
+	if (e != WEFT_OK)
+		return e;
 	*ret = arena_str(r->a, s);
 	return ret->ptr ? WEFT_OK : arena_error(r->a, r->err);
 }
@@ -231,13 +246,61 @@ static size_t count_elements(struct weft_str raw)
 	return n;
 }
 
+/* Whether a word was probably meant to be one of "one|two". */
+static bool is_near(const char *values, struct weft_str word, struct arena *a)
+{
+	const char *words[WORDS_MAX];
+	struct weft_str rest = str_of(values);
+	size_t n = 0;
+
+	for (; rest.len && n < WORDS_MAX; n++) {
+		const char *bar = memchr(rest.ptr, '|', rest.len);
+		size_t len = bar ? (size_t)(bar - rest.ptr) : rest.len;
+
+		words[n] = arena_str(a, (struct weft_str){ rest.ptr, len }).ptr;
+		if (!words[n])
+			return true;
+		rest = str_skip(rest, bar ? len + 1 : len);
+	}
+	return near_word(word, words, n) != NULL;
+}
+
+/*
+ * One of several words.  A word that other programs may know is left out, with
+ * a warning; one that is mistyped must not be.  *ret_n is 0 or 1.
+ */
+static int read_one_of(struct reader *r, const struct config_field *f,
+		       struct weft_str raw, struct weft_str *ret, size_t *ret_n)
+{
+	struct weft_str text, at;
+	uint32_t index;
+	int e;
+
+	*ret_n = 1;
+	if (raw.ptr[0] != '"')
+		return fail_word(r, raw, f->values);
+	e = read_text(r, raw, &text);
+	if (e != WEFT_OK)
+		return e;
+	text = norm_clean(text, r->a);
+	if (word_index(f->values, text) || is_near(f->values, text, r->a))
+		return read_word(r, f, raw, ret, &index);
+	at = where(r, raw);
+	raw = kind_of(raw, r->a);
+	config_warn(r->config, r->a,
+		    arena_printf(
+			    r->a, "%.*s%s: %.*s is left out; there are only %s",
+			    STR_ARG(at), r->path, STR_ARG(raw), f->values));
+	*ret_n = 0;
+	return WEFT_OK;
+}
+
 /* An array of strings; with `f` of words. */
 static int read_texts(struct reader *r, const struct config_field *f,
 		      struct weft_str raw, struct config_texts *ret)
 {
-	struct weft_str element, *v;
-	uint32_t ignored;
-	size_t pos = 0;
+	struct weft_str element = raw, *v;
+	size_t pos = 0, n = 0, one = 1;
 	int e = WEFT_OK;
 
 	if (raw.ptr[0] != '[')
@@ -246,14 +309,18 @@ static int read_texts(struct reader *r, const struct config_field *f,
 	if (!v)
 		return arena_error(r->a, r->err);
 	*ret = (struct config_texts){ .v = v, .given = 1 };
-	while (e == WEFT_OK && json_next_element(raw, &pos, &element)) {
-		size_t before = path_enter_index(r, ret->n);
+	for (; e == WEFT_OK && json_next_element(raw, &pos, &element); n++) {
+		size_t before = path_enter_index(r, n);
 
-		e = f ? read_word(r, f, element, &v[ret->n], &ignored) :
+		e = f ? read_one_of(r, f, element, &v[ret->n], &one) :
 			read_text(r, element, &v[ret->n]);
-		ret->n++;
+		ret->n += one;
 		path_leave(r, before);
 	}
+	/* Nothing left is not what was meant: it would put all people
+	 * together. */
+	if (e == WEFT_OK && f && n && ret->n == 0)
+		e = fail_word(r, element, f->values);
 	return e;
 }
 
@@ -266,6 +333,8 @@ static int read_key(struct reader *r, struct weft_str key, struct weft_str *ret)
 {
 	int e = json_unescape(key, r->a, ret, r->err);
 
+	if (e == WEFT_OK)
+		e = check_line(r, key, norm_trim(*ret));
 	if (e == WEFT_OK)
 		*ret = arena_str(r->a, *ret);
 	return e != WEFT_OK ? e :
@@ -290,6 +359,8 @@ static int read_links(struct reader *r, struct weft_str raw,
 	while (e == WEFT_OK && json_next_member(raw, &pos, &key, &value)) {
 		size_t before = path_enter(r, key);
 
+		v[ret->n].place =
+			(struct config_place){ r->origin, line_of(r, key.ptr) };
 		e = read_key(r, key, &v[ret->n].name);
 		if (e == WEFT_OK)
 			e = read_texts(r, NULL, value, &v[ret->n].ids);
@@ -418,6 +489,7 @@ static int read_member(struct reader *r, const struct config_object *o,
 		       struct weft_str key, struct weft_str raw, void *to)
 {
 	const struct config_field *f = find_field(o, key);
+	struct config_source source;
 	size_t before;
 	int e;
 
@@ -427,13 +499,36 @@ static int read_member(struct reader *r, const struct config_object *o,
 	}
 	if (str_eq(raw, STR("null")))
 		return WEFT_OK;
+	source = (struct config_source){ r->text.len ? FROM_FILE : FROM_ENV,
+					 line_of(r, key.ptr) };
 	before = path_enter(r, key);
 	e = read_value(r, f, raw, to);
 	path_leave(r, before);
-	note_source(r, f,
-		    (struct config_source){ r->text.len ? FROM_FILE : FROM_ENV,
-					    line_of(r, key.ptr) });
+	note_source(r, f, source);
 	return e;
+}
+
+/* A field without which an object is of no use. */
+static int fail_missing(struct reader *r, struct weft_str object,
+			const char *name)
+{
+	struct weft_str found = json_member(object, name);
+	struct weft_str at = where(r, object);
+
+	(void)path_enter(r, str_of(name));
+	return found.len ? fail_value(r, found, "a text that is not empty") :
+			   fail(r->err, WEFT_INVALID,
+				"%.*s%s: expected a text, found nothing",
+				STR_ARG(at), r->path);
+}
+
+/* Note where a struct comes from, for what is said of it later. */
+static void note_place(struct reader *r, const struct config_object *o,
+		       struct weft_str raw, char *to)
+{
+	if (o->place)
+		*(struct config_place *)(void *)(to + o->place) =
+			(struct config_place){ r->origin, line_of(r, raw.ptr) };
 }
 
 static int read_object(struct reader *r, const struct config_object *o,
@@ -450,18 +545,15 @@ static int read_object(struct reader *r, const struct config_object *o,
 		if (e != WEFT_OK)
 			return e;
 	}
+	note_place(r, o, raw, to);
 	while (e == WEFT_OK && json_next_member(raw, &pos, &key, &value))
 		e = read_member(r, o, key, value, to);
 	for (size_t i = 0; i < o->n_fields && e == WEFT_OK; i++) {
 		const struct config_field *f = &o->fields[i];
 		const struct weft_str *s = (void *)((char *)to + f->at);
 
-		if (f->needed && norm_trim(*s).len == 0) {
-			size_t before = path_enter(r, str_of(f->name));
-
-			e = fail_value(r, raw, "a text that is not empty");
-			path_leave(r, before);
-		}
+		if (f->needed && s->len == 0)
+			e = fail_missing(r, raw, f->name);
 	}
 	return e;
 }
@@ -525,9 +617,13 @@ static int read_variable(struct reader *r, const struct config_field *f,
 		value = buf_str(&quoted);
 	} else {
 		e = json_parse(value, NULL, &doc, r->err);
-		if (e != WEFT_OK)
-			e = fail_prefix(r->err, e, "%s", r->origin);
 		value = norm_trim(value);
+		/* What does not even begin like JSON is of the wrong kind. */
+		if (e == WEFT_INVALID && value.len && !strchr("[{", *value.ptr))
+			e = WEFT_OK;
+		if (e != WEFT_OK)
+			e = fail_prefix(r->err, e, "%s: %s.%s", r->origin,
+					r->path, f->name);
 	}
 	if (e != WEFT_OK)
 		return e;

@@ -1,14 +1,11 @@
-/* config_settle.c - what follows from the fields of a configuration: what
- * contradicts itself, and what will not do what it seems to. */
+/* config_settle.c - what follows from the fields of a configuration, and what
+ * contradicts itself. */
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/near.h"
 #include "route/config.h"
 #include "route/norm.h"
-
-#define FIELD_DIMENSIONS 0 /* their places among the sources */
-#define FIELD_DM_SCOPE   2
 
 void config_warn(struct config *c, struct arena *a, struct weft_str text)
 {
@@ -144,104 +141,28 @@ static void settle_style(struct config *c)
 	(void)dimensions_of(DM_SCOPE_PER_CHANNEL, &c->dimensions);
 }
 
-/* ---- what deserves a word ---- */
-
-static void warn_shared(struct config *c, struct arena *a)
-{
-	const struct config_session *s = &c->session;
-
-	if (s->dm_scope == DM_SCOPE_MAIN || s->dm_scope == DM_SCOPE_GLOBAL)
-		config_warn(
-			c, a,
-			STR("session.dm_scope: the direct messages of all "
-			    "people "
-			    "are one conversation; they read each other's"));
-	else if (s->dm_scope == DM_SCOPE_UNSET && c->dimensions.n == 0)
-		config_warn(
-			c, a,
-			STR("session.dimensions: with none, all people on a "
-			    "channel are in one conversation; they read each "
-			    "other's"));
-}
-
-static bool has_condition(const struct config_when *w)
-{
-	return norm_trim(w->channel).len || norm_trim(w->account).len ||
-	       norm_trim(w->space).len || norm_trim(w->chat).len ||
-	       norm_trim(w->topic).len || norm_trim(w->sender).len ||
-	       w->mentioned != CONFIG_UNSET;
-}
-
-static bool is_listed(const struct config *c, struct weft_str agent,
-		      struct arena *a)
-{
-	const struct config_agent *v = c->agents.v;
-
-	for (size_t i = 0; i < c->agents.n; i++) {
-		if (str_eq(norm_agent(v[i].id, a), norm_agent(agent, a)))
-			return true;
-	}
-	return c->agents.n == 0 || norm_trim(agent).len == 0;
-}
+/* ---- rules and links ---- */
 
 static void settle_rules(struct config *c, struct arena *a)
 {
 	struct config_rule *v = c->rules.v;
 
-	for (size_t i = 0; i < c->rules.n; i++) {
+	for (size_t i = 0; i < c->rules.n; i++)
 		look_up(&v[i].session_dimensions, &v[i].dimensions, a);
-		if (!has_condition(&v[i].when))
-			config_warn(
-				c, a,
-				arena_printf(a,
-					     "dispatch.rules[%zu]: has no "
-					     "condition, so it is never used",
-					     i + 1));
-		if (!is_listed(c, v[i].agent, a))
-			config_warn(
-				c, a,
-				arena_printf(a,
-					     "dispatch.rules[%zu]: agent "
-					     "\"%.*s\" is not in agents.list; "
-					     "the default agent answers",
-					     i + 1, STR_ARG(v[i].agent)));
-	}
 }
 
-/* An id in two links is the first one's. */
-static void warn_twice(struct config *c, size_t i, struct weft_str id,
-		       struct arena *a)
+struct identity_links config_links(const struct config_list *l, struct arena *a)
 {
-	const struct identity_link *first = identity_find(&c->links, id);
+	const struct config_link *from = l->v;
+	struct identity_link *v =
+		ARENA_ARRAY(a, struct identity_link, l->n + 1);
+	struct identity_links given = { .v = v, .n = v ? l->n : 0 };
 
-	if (first && first != &c->links.v[i])
-		config_warn(c, a,
-			    arena_printf(a,
-					 "session.identity_links: \"%.*s\" is "
-					 "in \"%.*s\" and in \"%.*s\"; the "
-					 "first counts",
-					 STR_ARG(id), STR_ARG(first->name),
-					 STR_ARG(c->links.v[i].name)));
-}
-
-static void settle_links(struct config *c, struct arena *a)
-{
-	const struct config_link *from = c->session.identity_links.v;
-	size_t n = c->session.identity_links.n;
-	struct identity_link *v = ARENA_ARRAY(a, struct identity_link, n + 1);
-	struct identity_links given = { .v = v, .n = n };
-
-	if (!v)
-		return;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < given.n; i++)
 		v[i] = (struct identity_link){ .name = from[i].name,
 					       .ids = from[i].ids.v,
 					       .n_ids = from[i].ids.n };
-	c->links = identity_links_clean(&given, a);
-	for (size_t i = 0; i < c->links.n; i++) {
-		for (size_t k = 0; k < c->links.v[i].n_ids; k++)
-			warn_twice(c, i, c->links.v[i].ids[k], a);
-	}
+	return identity_links_clean(&given, a);
 }
 
 int config_settle(struct config *c, const char *file, struct arena *a,
@@ -253,7 +174,7 @@ int config_settle(struct config *c, const char *file, struct arena *a,
 		return r;
 	settle_style(c);
 	settle_rules(c, a);
-	settle_links(c, a);
-	warn_shared(c, a);
-	return a->failed ? arena_error(a, err) : WEFT_OK;
+	c->links = config_links(&c->session.identity_links, a);
+	r = config_check(c, file, a, err);
+	return r == WEFT_OK && a->failed ? arena_error(a, err) : r;
 }

@@ -63,6 +63,7 @@ static const struct config_field agent_fields[] = {
 static const struct config_object agent = {
 	FIELDS(agent_fields),
 	.bytes = sizeof(struct config_agent),
+	.place = offsetof(struct config_agent, place),
 };
 
 #define WHEN(field, text)                                             \
@@ -108,6 +109,7 @@ static const struct config_field rule_fields[] = {
 static const struct config_object rule = {
 	FIELDS(rule_fields),
 	.bytes = sizeof(struct config_rule),
+	.place = offsetof(struct config_rule, place),
 };
 
 static const struct config_field dispatch_fields[] = {
@@ -161,10 +163,14 @@ static const struct config_field reset_fields[] = {
 	  .max = MINUTES_MAX,
 	  .at = offsetof(struct config_reset, idle_minutes) },
 };
-static const struct config_object reset = { FIELDS(reset_fields) };
+static const struct config_object reset = {
+	FIELDS(reset_fields),
+	.place = offsetof(struct config_reset, place),
+};
 static const struct config_object channel_reset = {
 	FIELDS(reset_fields),
 	.bytes = sizeof(struct config_channel_reset),
+	.place = offsetof(struct config_reset, place),
 };
 
 #define BY_TYPE(field, text)                                            \
@@ -251,6 +257,7 @@ static const struct config_field retention_rule_fields[] = {
 static const struct config_object retention_rule = {
 	FIELDS(retention_rule_fields),
 	.bytes = sizeof(struct config_retention_rule),
+	.place = offsetof(struct config_retention_rule, place),
 };
 
 static const struct config_field retention_fields[] = {

@@ -91,6 +91,23 @@ const struct identity_link *identity_find(const struct identity_links *links,
 	return i < links->n ? &links->v[i] : NULL;
 }
 
+const struct identity_link *identity_named(const struct identity_links *links,
+					   struct weft_str name)
+{
+	size_t i;
+
+	if (links->n == 0 || name.len == 0)
+		return NULL;
+	i = hash_bytes(name.ptr, name.len) & links->mask;
+	for (; links->slots[i].text; i = (i + 1) & links->mask) {
+		const struct identity_slot *slot = &links->slots[i];
+
+		if (slot->is_name && str_eq(*slot->text, name))
+			return &links->v[slot->link];
+	}
+	return NULL;
+}
+
 struct identity_links identity_links_clean(const struct identity_links *from,
 					   struct arena *a)
 {

@@ -103,7 +103,8 @@ struct config_reset lifecycle_policy(const struct config *c,
 	struct weft_str channel = norm_clean(context->channel, a);
 
 	for (size_t i = 0; i < c->lifecycle.by_channel.n; i++) {
-		if (str_eq(norm_clean(v[i].channel, a), channel))
+		if (v[i].reset.mode != RESET_UNSET &&
+		    str_eq(norm_clean(v[i].channel, a), channel))
 			return v[i].reset;
 	}
 	return kind->mode != RESET_UNSET ? *kind : c->lifecycle.reset;

@@ -75,6 +75,9 @@ struct identity_links identity_links_clean(const struct identity_links *from,
 /* The first link that has this id, or NULL. */
 const struct identity_link *identity_find(const struct identity_links *links,
 					  struct weft_str id);
+/* The link of this name, or NULL. */
+const struct identity_link *identity_named(const struct identity_links *links,
+					   struct weft_str name);
 
 struct identity {
 	struct weft_str name;             /* empty: nobody is known to speak */

@@ -56,6 +56,23 @@ wrong 'line 3: session.dm_scope: expected one of main|*, found "per-user"' \
 	'{"session":{\n\n"dm_scope":"per-user"}}'
 wrong 'member "store" twice *' '{"store":{},"store":{}}'
 wrong '*nothing there*' ''
+wrong 'line 2: agents.list[[]1].id: expected a text, found nothing' '{"agents":{"list":[\n{}]}}'
+wrong 'line 2: lifecycle.reset.idle_minutes: expected a number from 1 *' \
+	'{"lifecycle":{\n"reset":{"mode":"idle"}}}'
+deep=$(printf '%0300d' 0)
+echo "{\"session\":${deep//0/[}${deep//0/]}}" >"$dir/wrong.json"
+refused 2 invalid "$dir/wrong.json: JSON more than 128 levels deep at line 1, *" \
+	list --config "$dir/wrong.json"
+printf '{"x":"%01100000d"}' 0 >"$dir/wrong.json"
+refused 5 limit "$dir/wrong.json: expected a configuration of at most 1048576 bytes" \
+	list --config "$dir/wrong.json"
+if [ "$(id -u)" -ne 0 ]; then
+	chmod 0 "$dir/wrong.json"
+	refused 7 io "$dir/wrong.json: Permission denied" list --config "$dir/wrong.json"
+fi
+# One that comes through a pipe is as good as any.
+like '*session.dm_scope = "per-agent"*' \
+	"$(weft config check --config <(echo '{"session":{"dm_scope":"per-agent"}}'))"
 refused 7 io "$dir: *" list --config "$dir"
 
 # What is not known is no mistake, but said: the first in every command, all of

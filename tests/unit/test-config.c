@@ -203,8 +203,8 @@ static const struct {
 	  "file: line 1: session.identity_links.a[1]: expected a "
 	  "string, found an object" },
 	{ "{\"agents\":{\"list\":[{\"id\":\"a\"},\n{\"name\":\"b\"}]}}",
-	  "file: line 2: agents.list[2].id: expected a text that is "
-	  "not empty" },
+	  "file: line 2: agents.list[2].id: expected a text, found "
+	  "nothing" },
 	{ "{\"agents\":{\"list\":[{\"id\":\"a\",\"default\":1}]}}",
 	  "file: line 1: agents.list[1].default: expected true or "
 	  "false, found 1" },
@@ -232,7 +232,105 @@ static const struct {
 	  "one of none|daily|idle, found \"weekly\"" },
 	{ "{\"store\":{\"url\":\"a\\u0000b\"}}",
 	  "file: line 1: store.url has a control character (U+0000)" },
-	{ "{\"store\":{},\"store\":{}}", "file: member \"store\" twice" },
+	{ "{\"store\":{},\"store\":{}}",
+	  "file: member \"store\" twice at line 1, column " },
+	{ "{\"session\":{\n\"identity_links\":{\"a\":[],\n\"a\":[]}}}",
+	  "file: member \"a\" twice at line 3, column " },
+	/* What is no configuration at all. */
+	{ "   ", "file: not JSON: nothing there" },
+	{ "{\"a\":1,}", "file: not JSON: trailing comma at line 1" },
+	{ "{}\n{}", "file: not JSON: something behind the value at line 2" },
+	{ "// no\n{}", "file: not JSON: unexpected character at line 1" },
+	{ "\xef\xbb\xbf{}", "file: not JSON: byte order mark at line 1" },
+	{ "{\"store\":{\n\"url\":\"\xff\"}}",
+	  "file: not JSON: not UTF-8 at line 2" },
+	{ "null", "file: line 1: expected an object, found null" },
+	{ "\n\"x\"", "file: line 2: expected an object, found string" },
+	/* The wrong kind of value. */
+	{ "{\"session\":{\"dimensions\":{}}}",
+	  "file: line 1: session.dimensions: expected an array of strings, "
+	  "found an object" },
+	{ "{\"session\":{\"dimensions\":[\"chat\",null]}}",
+	  "file: line 1: session.dimensions[2]: expected one of "
+	  "space|chat|topic|sender, found null" },
+	{ "{\"session\":{\"dm_scope\":true}}",
+	  "file: line 1: session.dm_scope: expected one of main|" },
+	{ "{\"session\":{\"dm_scope_style\":\"x\"}}",
+	  "file: line 1: session.dm_scope_style: expected one of "
+	  "weft|picoclaw, found \"x\"" },
+	{ "{\"session\":{\"roles\":{\"admin\":\"x\"}}}",
+	  "file: line 1: session.roles.admin: expected an array of strings, "
+	  "found \"x\"" },
+	{ "{\"agents\":{\"list\":[\"a\"]}}",
+	  "file: line 1: agents.list[1]: expected an object, found \"a\"" },
+	{ "{\"agents\":{\"list\":[{\"id\":7}]}}",
+	  "file: line 1: agents.list[1].id: expected a string, found 7" },
+	{ "{\"agents\":{\"sticky\":\"yes\"}}",
+	  "file: line 1: agents.sticky: expected true or false, found "
+	  "\"yes\"" },
+	{ "{\"dispatch\":[]}",
+	  "file: line 1: dispatch: expected an object, found an array" },
+	{ "{\"dispatch\":{\"rules\":[{\"when\":[]}]}}",
+	  "file: line 1: dispatch.rules[1].when: expected an object, found "
+	  "an array" },
+	{ "{\"dispatch\":{\"rules\":[{\"when\":{\"mentioned\":\"no\"}}]}}",
+	  "file: line 1: dispatch.rules[1].when.mentioned: expected true or "
+	  "false, found \"no\"" },
+	{ "{\"dispatch\":{\"rules\":[{\"when\":{\"chat\":\"a:b\"},\n"
+	  "\"session_dimensions\":[\"chats\"]}]}}",
+	  "file: line 2: dispatch.rules[1].session_dimensions[1]: expected "
+	  "one of space|chat|topic|sender, found \"chats\"" },
+	{ "{\"lifecycle\":{\"maintenance_hour\":\"3\"}}",
+	  "file: line 1: lifecycle.maintenance_hour: expected a number from "
+	  "0 to 23, found \"3\"" },
+	{ "{\"lifecycle\":{\"maintenance_hour\":1e1}}",
+	  "file: line 1: lifecycle.maintenance_hour: expected a number" },
+	{ "{\"lifecycle\":{\"reset\":\"daily\"}}",
+	  "file: line 1: lifecycle.reset: expected an object, found "
+	  "\"daily\"" },
+	{ "{\"lifecycle\":{\"reset\":{\"mode\":\"daily\",\n"
+	  "\"at_hour\":24}}}",
+	  "file: line 2: lifecycle.reset.at_hour: expected a number from 0 "
+	  "to 23, found 24" },
+	{ "{\"lifecycle\":{\"reset\":{\"idle_minutes\":-5}}}",
+	  "file: line 1: lifecycle.reset.idle_minutes: expected a number "
+	  "from 0 to 527040, found -5" },
+	{ "{\"lifecycle\":{\"reset_by_channel\":[]}}",
+	  "file: line 1: lifecycle.reset_by_channel: expected an object, "
+	  "found an array" },
+	{ "{\"retention\":{\"rules\":[{\"kind\":\"robot\"}]}}",
+	  "file: line 1: retention.rules[1].kind: expected one of "
+	  "primary|subagent|book, found \"robot\"" },
+	{ "{\"retention\":{\"rules\":[{\"max_bytes\":\"10mb\"}]}}",
+	  "file: line 1: retention.rules[1].max_bytes: expected a number "
+	  "from 0 to 9007199254740991, found \"10mb\"" },
+	{ "{\"retention\":{\"trash_days\":99999999}}",
+	  "file: line 1: retention.trash_days: expected a number from 0 to "
+	  "36600, found 99999999" },
+	{ "{\"server\":{\"listen\":true}}",
+	  "file: line 1: server.listen: expected a string, found true" },
+	/* What is there and yet is not. */
+	{ "{\"agents\":{\"list\":[\n{\"id\":\" \"}]}}",
+	  "file: line 2: agents.list[1].id: expected a text that is not "
+	  "empty, found \" \"" },
+	{ "{\"session\":{\"identity_links\":{\"a\\tb\":[\"x\"]}}}",
+	  "file: line 1: session.identity_links.a\\tb has a control "
+	  "character (U+0009)" },
+	/* What would do nothing, or put all people together. */
+	{ "{\"session\":{\"dimensions\":[\n\"colour\"]}}",
+	  "file: line 2: session.dimensions: expected one of "
+	  "space|chat|topic|sender, found \"colour\"" },
+	{ "{\"lifecycle\":{\n\"reset\":{\"mode\":\"idle\"}}}",
+	  "file: line 2: lifecycle.reset.idle_minutes: expected a number from "
+	  "1 with mode idle, found 0" },
+	{ "{\"lifecycle\":{\"reset_by_type\":{\"thread\":\n"
+	  "{\"idle_minutes\":5}}}}",
+	  "file: line 2: lifecycle.reset_by_type.thread.mode: expected one of "
+	  "none|daily|idle, found nothing" },
+	{ "{\"lifecycle\":{\"reset_by_channel\":{\"Slack\":{\"mode\":"
+	  "\"idle\"}}}}",
+	  "file: line 1: lifecycle.reset_by_channel.slack.idle_minutes: "
+	  "expected a number from 1" },
 	/* Contradictions. */
 	{ "{\"session\":{\"dimensions\":[\"chat\"],\n\"dm_scope\":"
 	  "\"per-peer\"}}",
@@ -304,7 +402,7 @@ static void what_is_not_known_is_warned_about(void **state)
 	expect_warning("{\"session\":{\"backlog_limit\":7}}",
 		       "file: line 1: unknown field "
 		       "\"session.backlog_limit\"");
-	expect_warning("{\"dispatch\":{\"rules\":[{\"when\":{\"chat\":\"x\","
+	expect_warning("{\"dispatch\":{\"rules\":[{\"when\":{\"chat\":\"a:b\","
 		       "\n\"sendr\":\"y\"}}]}}",
 		       "file: line 2: unknown field "
 		       "\"dispatch.rules[1].when.sendr\"; did you mean "
@@ -313,26 +411,126 @@ static void what_is_not_known_is_warned_about(void **state)
 
 static void what_surprises_people_is_warned_about(void **state)
 {
+	static const struct {
+		const char *text, *warning;
+	} v[] = {
+		{ "{\"dispatch\":{\"rules\":[\n{\"agent\":\"a\",\"when\":{"
+		  "\"chat\":\" \"}}]}}",
+		  "file: line 2: dispatch.rules[1]: has no condition, so it "
+		  "is never used" },
+		{ "{\"agents\":{\"list\":[{\"id\":\"A\"}]},\"dispatch\":{"
+		  "\"rules\":[{\"agent\":\"b\",\"when\":{\"sender\":"
+		  "\"x\"}}]}}",
+		  "file: line 1: dispatch.rules[1]: agent \"b\" is not in "
+		  "agents.list; the default agent answers" },
+		{ "{\"dispatch\":{\"rules\":[{\"agent\":\"a\",\"when\":{"
+		  "\"chat\":\"C001\"}}]}}",
+		  "file: line 1: dispatch.rules[1].when.chat: expected type "
+		  "and id like \"group:C001\", found \"C001\", which nothing "
+		  "fits" },
+		{ "{\"dispatch\":{\"rules\":[{\"when\":{\"topic\":\"42\"}}"
+		  "]}}",
+		  "file: line 1: dispatch.rules[1].when.topic: expected type "
+		  "and id like \"topic:42\", found \"42\", which nothing "
+		  "fits" },
+		{ "{\"agents\":{\"list\":[{\"id\":\"a\",\"default\":true},"
+		  "\n{\"id\":\"b\",\"default\":true}]}}",
+		  "file: line 2: agents.list[2].default: \"a\" is the "
+		  "default already; the first counts" },
+		{ "{\"agents\":{\"list\":[{\"id\":\"A b\"},\n{\"id\":"
+		  "\"a-b\"}]}}",
+		  "file: line 2: agents.list[2].id: \"a-b\" is the same as "
+		  "agents.list[1].id" },
+		{ "{\"agents\":{\"list\":[{\"id\":\"@@\"}]}}",
+		  "file: line 1: agents.list[1].id: nothing of \"@@\" can be "
+		  "part of an id, so it is \"main\"" },
+		{ "{\"session\":{\"identity_links\":{\"a\":[\"X:1\"],"
+		  "\n\"b\":[\"x:1\"]}}}",
+		  "file: line 2: session.identity_links: \"x:1\" is in \"a\" "
+		  "and in \"b\"; the first counts" },
+		{ "{\"session\":{\"identity_links\":{\"a\":[\"B \"],"
+		  "\"b\":[\"x:1\"]}}}",
+		  "file: line 1: session.identity_links.a: \"b\" is the name "
+		  "of another link; links are not followed, so give the ids "
+		  "themselves" },
+		{ "{\"session\":{\"identity_links\":{\" \":[\"b\"]}}}",
+		  "file: line 1: session.identity_links: a name is empty, so "
+		  "it is not used" },
+		{ "{\"session\":{\"identity_links\":{\"a\":[\"\"]}}}",
+		  "file: line 1: session.identity_links.a: has no ids" },
+		{ "{\"session\":{\"roles\":{\"Admin\":[\"x\"],\"guest\":"
+		  "[\"X\"]}}}",
+		  "file: line 1: session.roles: \"x\" is in \"admin\" and in "
+		  "\"guest\"; the first counts" },
+		{ "{\"session\":{\"dimensions\":[\"chat\",\n\"colour\"]}}",
+		  "file: line 2: session.dimensions[2]: \"colour\" is left "
+		  "out; there are only space|chat|topic|sender" },
+		{ "{\"lifecycle\":{\"reset\":{\"mode\":\"none\","
+		  "\"idle_minutes\":5}}}",
+		  "file: line 1: lifecycle.reset.idle_minutes: does nothing "
+		  "with mode none" },
+		{ "{\"lifecycle\":{\"reset_by_channel\":{\"slack\":{\"mode\":"
+		  "\"none\"},\n\"Slack\":{\"mode\":\"daily\"}}}}",
+		  "file: line 2: lifecycle.reset_by_channel: \"slack\" is "
+		  "there twice; the first counts" },
+		{ "{\"retention\":{\"rules\":[{\"idle_days\":30},\n{\"kind\":"
+		  "\"subagent\",\"idle_days\":1}]}}",
+		  "file: line 2: retention.rules[2]: is never used, since "
+		  "retention.rules[1] comes first and fits all that it fits" },
+	};
+
 	(void)state;
-	expect_warning("{\"dispatch\":{\"rules\":[{\"agent\":\"a\","
-		       "\"when\":{\"chat\":\" \"}}]}}",
-		       "dispatch.rules[1]: has no condition, so it is never "
-		       "used");
-	expect_warning("{\"agents\":{\"list\":[{\"id\":\"A\"}]},\"dispatch\":{"
-		       "\"rules\":[{\"agent\":\"b\",\"when\":{\"chat\":\"x\"}}"
-		       "]}}",
-		       "dispatch.rules[1]: agent \"b\" is not in agents.list; "
-		       "the default agent answers");
-	expect_warning("{\"session\":{\"identity_links\":{\"a\":[\"X:1\"],"
-		       "\"b\":[\"x:1\"]}}}",
-		       "session.identity_links: \"x:1\" is in \"a\" and in "
-		       "\"b\"; the first counts");
-	expect_warning("{\"session\":{\"dm_scope\":\"main\"}}",
-		       "session.dm_scope: the direct messages of all people "
-		       "are one conversation; they read each other's");
-	expect_warning("{\"session\":{\"dimensions\":[]}}",
-		       "session.dimensions: with none, all people on a channel "
-		       "are in one conversation; they read each other's");
+	for (size_t i = 0; i < ARRAY_LEN(v); i++)
+		expect_warning(v[i].text, v[i].warning);
+}
+
+static void what_does_what_it_seems_to_is_not_warned_about(void **state)
+{
+	static const char *const fine[] = {
+		"{\"agents\":{\"list\":[{\"id\":\"main\"},{\"id\":\"b\","
+		"\"default\":true}]}}",
+		"{\"session\":{\"identity_links\":{\"a\":[\"a\",\"x\"]}}}",
+		"{\"retention\":{\"rules\":[{\"idle_days\":30},{\"kind\":"
+		"\"book\",\"idle_days\":1}]}}",
+		"{\"retention\":{\"rules\":[{\"agent\":\"a\",\"idle_days\":3},"
+		"{\"channel\":\"x\"},{\"kind\":\"subagent\"},{}]}}",
+		"{\"dispatch\":{\"rules\":[{\"when\":{\"topic\":\"Topic:4\","
+		"\"chat\":\"group:1\",\"space\":\"guild:7\"}}]}}",
+		"{\"lifecycle\":{\"reset\":{\"mode\":\"daily\","
+		"\"idle_minutes\":5}}}",
+	};
+	struct config c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(fine); i++) {
+		read_ok(fine[i], &c);
+		if (c.warnings.n)
+			fail_msg("%s: %.*s", fine[i], STR_ARG(c.warnings.v[0]));
+	}
+}
+
+/* That people share is no mistake as long as one speaks: it is told to whoever
+ * asks, and when a second one does. */
+static void what_people_share_is_noted(void **state)
+{
+	struct config c;
+
+	(void)state;
+	read_ok("{\"session\":{\n\"dm_scope\":\"main\"}}", &c);
+	assert_int_equal(c.warnings.n, 0);
+	assert_int_equal(c.notes.n, 1);
+	expect_str("file: line 2: session.dm_scope: the direct messages of all "
+		   "people are one conversation; they read each other's",
+		   c.notes.v[0]);
+	read_ok("{\"session\":{\"dimensions\":[]}}", &c);
+	assert_int_equal(c.notes.n, 1);
+	expect_str("file: line 1: session.dimensions: with none, all people on "
+		   "a channel are in one conversation; they read each other's",
+		   c.notes.v[0]);
+	read_ok("{\"session\":{\"dm_scope\":\"per-agent\"}}", &c);
+	assert_int_equal(c.notes.n, 0);
+	read_ok("{}", &c);
+	assert_int_equal(c.notes.n, 0);
 }
 
 static void warnings_have_an_end(void **state)
@@ -347,6 +545,29 @@ static void warnings_have_an_end(void **state)
 	buf_add_c(&b, '}');
 	read_ok(buf_cstr(&b), &c);
 	assert_int_equal(c.warnings.n, CONFIG_WARNINGS_MAX);
+}
+
+/* Nothing here grows with the square of what a file may hold. */
+static void lists_that_no_hand_wrote_are_read_in_time(void **state)
+{
+	CLEANUP(buf_done) struct buf b = { 0 };
+	struct config c;
+
+	(void)state;
+	buf_init(&b, 0);
+	buf_add_lit(&b, "{\"agents\":{\"list\":[");
+	for (int i = 0; i < 20000; i++)
+		buf_printf(&b, "%s{\"id\":\"a%d\"}", i ? "," : "", i);
+	buf_add_lit(&b, "]},\"session\":{\"identity_links\":{");
+	for (int i = 0; i < 20000; i++)
+		buf_printf(&b, "%s\"p%d\":[\"x:%d\"]", i ? "," : "", i, i);
+	buf_add_lit(&b, "}},\"retention\":{\"rules\":[");
+	for (int i = 0; i < 20000; i++)
+		buf_printf(&b, "%s{\"agent\":\"a%d\"}", i ? "," : "", i);
+	buf_add_lit(&b, "]}}");
+	read_ok(buf_cstr(&b), &c);
+	assert_int_equal(c.warnings.n, 0);
+	assert_int_equal(c.links.n, 20000);
 }
 
 /* ---- the environment ---- */
@@ -364,14 +585,71 @@ static const char *env_good(const char *name)
 	return NULL;
 }
 
-static const char *env_word(const char *name)
+static const char *wrong_name, *wrong_value;
+
+static const char *env_wrong(const char *name)
 {
-	return strcmp(name, "WEFT_SESSION_DM_SCOPE") == 0 ? "per" : NULL;
+	return strcmp(name, wrong_name) == 0 ? wrong_value : NULL;
 }
 
-static const char *env_json(const char *name)
+static void variables_with_a_wrong_value_are_named(void **state)
 {
-	return strcmp(name, "WEFT_SESSION_DIMENSIONS") == 0 ? "chat" : NULL;
+	static const struct {
+		const char *name, *value, *message;
+	} v[] = {
+		{ "WEFT_SESSION_DM_SCOPE", "per",
+		  "session.dm_scope: expected one of main|" },
+		{ "WEFT_SESSION_DIMENSIONS", "chat",
+		  "session.dimensions: expected an array of strings, found "
+		  "chat" },
+		{ "WEFT_SESSION_DIMENSIONS", "[\"chat\"",
+		  "session.dimensions: not JSON: " },
+		{ "WEFT_SESSION_DIMENSIONS", "[\"chatt\"]",
+		  "session.dimensions[1]: expected one of space|" },
+		{ "WEFT_SESSION_IDENTITY_LINKS", "{\"a\":1}",
+		  "session.identity_links.a: expected an array of strings, "
+		  "found 1" },
+		{ "WEFT_AGENTS_LIST", "[{}]",
+		  "agents.list[1].id: expected a text, found nothing" },
+		{ "WEFT_AGENTS_LIST", "{}",
+		  "agents.list: expected an array, found an object" },
+		{ "WEFT_AGENTS_STICKY", "1",
+		  "agents.sticky: expected true or false, found 1" },
+		{ "WEFT_AGENTS_STICKY", "yes",
+		  "agents.sticky: expected true or false, found yes" },
+		{ "WEFT_DISPATCH_RULES", "[{\"when\":7}]",
+		  "dispatch.rules[1].when: expected an object, found 7" },
+		{ "WEFT_LIFECYCLE_MAINTENANCE_HOUR", "25",
+		  "lifecycle.maintenance_hour: expected a number from 0 to "
+		  "23, found 25" },
+		{ "WEFT_LIFECYCLE_MAINTENANCE_HOUR", "three",
+		  "lifecycle.maintenance_hour: expected a number from 0 to "
+		  "23, found three" },
+		{ "WEFT_LIFECYCLE_RESET", "{\"mode\":\"idle\"}",
+		  "lifecycle.reset.idle_minutes: expected a number from 1" },
+		{ "WEFT_LIFECYCLE_RESET", "daily",
+		  "lifecycle.reset: expected an object, found daily" },
+		{ "WEFT_RETENTION_TRASH_DAYS", "-1",
+		  "retention.trash_days: expected a number from 0" },
+		{ "WEFT_STORE_URL", "a\tb",
+		  "store.url has a control character (U+0009)" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		struct weft_error err = { 0 };
+		struct weft_str want = arena_printf(&arena, "$%s: %s",
+						    v[i].name, v[i].message);
+		struct config c;
+
+		wrong_name = v[i].name;
+		wrong_value = v[i].value;
+		assert_int_equal(read_text("{}", env_wrong, &c, &err),
+				 WEFT_INVALID);
+		if (strncmp(err.message, want.ptr, want.len) != 0)
+			fail_msg("expected '%s', found '%s'", want.ptr,
+				 err.message);
+	}
 }
 
 static void variables_override_the_file(void **state)
@@ -396,14 +674,6 @@ static void variables_override_the_file(void **state)
 	agents = c.agents.v;
 	assert_int_equal(c.agents.n, 1);
 	expect_str("e", agents[0].id);
-
-	assert_int_equal(read_text("{}", env_word, &c, &err), WEFT_INVALID);
-	assert_non_null(strstr(err.message,
-			       "$WEFT_SESSION_DM_SCOPE: session.dm_scope: "
-			       "expected one of main|"));
-	assert_int_equal(read_text("{}", env_json, &c, &err), WEFT_INVALID);
-	assert_non_null(
-		strstr(err.message, "$WEFT_SESSION_DIMENSIONS: not JSON"));
 }
 
 static void variables_that_override_nothing_are_told(void **state)
@@ -446,7 +716,8 @@ static void what_is_in_force_can_be_read_again(void **state)
 		"\"agent\":\"a\",\"when\":{\"chat\":\"x\",\"mentioned\":true},"
 		"\"session_dimensions\":[\"topic\"]}]}}}",
 		"{\"lifecycle\":{\"reset_by_channel\":{\"x\":{\"mode\":"
-		"\"idle\"}},\"reset_by_type\":{\"thread\":{\"mode\":"
+		"\"idle\",\"idle_minutes\":7}},\"reset_by_type\":{\"thread\":{"
+		"\"mode\":"
 		"\"daily\"}}},\"retention\":{\"rules\":[{\"kind\":\"book\"}]}}",
 	};
 
@@ -548,8 +819,12 @@ int main(void)
 		TEST(dm_scope_may_agree_with_dimensions),
 		TEST(what_is_not_known_is_warned_about),
 		TEST(what_surprises_people_is_warned_about),
+		TEST(what_does_what_it_seems_to_is_not_warned_about),
+		TEST(what_people_share_is_noted),
+		TEST(lists_that_no_hand_wrote_are_read_in_time),
 		TEST(warnings_have_an_end),
 		TEST(variables_override_the_file),
+		TEST(variables_with_a_wrong_value_are_named),
 		TEST(variables_that_override_nothing_are_told),
 		TEST(what_is_in_force_can_be_read_again),
 		TEST(the_published_schema_is_the_table),
