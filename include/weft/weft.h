@@ -140,8 +140,10 @@ WEFT_API void weft_route_options_init(struct weft_route_options *o,
 
 /* Where a message belongs. */
 struct weft_routed {
-	uint32_t created; /* 1: it is new */
-	uint32_t reserved;
+	uint32_t created;  /* 1: it is new */
+	uint32_t warnings; /* so many: people who do not know of each other
+			    * share it, for example.  The method "route" and
+			    * weft_conversation_text have the texts */
 	char session[WEFT_ID_CHARS + 2]; /* empty: there is none (dry run) */
 	char agent[72];                  /* who answers */
 };
@@ -196,7 +198,8 @@ WEFT_API int weft_ensure_session(struct weft_store *store,
 				 struct weft_error *err);
 
 /*
- * One of the texts above, or "why"; NULL for any other, or before its step.
+ * One of the texts above, "why" or "warnings"; NULL for any other, or before its
+ * step.
  * The scope is JSON, and where there are several, it is a JSON array of
  * strings.
  */

@@ -58,6 +58,8 @@ static void encode_route(struct buf *b, const struct route *r,
 	buf_add_str(b, end->created ? STR(",\"created\":true,\"why\":") :
 				      STR(",\"created\":false,\"why\":"));
 	encode_names(b, &r->why);
+	buf_add_lit(b, ",\"warnings\":");
+	encode_names(b, &r->warnings);
 	buf_add_c(b, '}');
 }
 
@@ -102,7 +104,7 @@ static int method_reset(struct call *c)
 
 #define FIELD_ROUTE(field, text)                                   \
 	{                                                          \
-		.name = #field, .about = (text), .type = TYPE_LINE \
+		.name = #field, .about = (text), .type = TYPE_TEXT \
 	}
 
 static const struct field fields_route[] = {
@@ -137,10 +139,11 @@ static const struct method rows[] = {
 		   "by the configuration.",
 	  .answer = "`{\"agent\",\"matched_by\",\"scope\",\"signature\","
 		    "\"key\",\"aliases\",\"main_key\",\"main_aliases\","
-		    "\"session\":id|null,\"created\",\"why\":[...]}`; why says "
-		    "in words, step by step, how it came to that; aliases are "
-		    "what older programs call it, whether or not they were "
-		    "free",
+		    "\"session\":id|null,\"created\",\"why\":[...],"
+		    "\"warnings\":[...]}`; why says in words, step by step, "
+		    "how it came to that, and warnings repeats what people "
+		    "should see of it; aliases are what older programs call "
+		    "it, whether or not they were free",
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_route),
 	  .run = method_route },

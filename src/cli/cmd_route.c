@@ -1,4 +1,6 @@
 /* cmd_route.c - weft route */
+#include <stdio.h>
+
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -93,6 +95,22 @@ static void print_why(struct cli *c, yyjson_val *why)
 	}
 }
 
+/* For whoever looks at nothing else. */
+static void print_warnings(yyjson_val *warnings)
+{
+	CLEANUP(buf_done) struct buf line = { 0 };
+	yyjson_arr_iter it;
+	yyjson_val *v;
+
+	buf_init(&line, KIB(16));
+	yyjson_arr_iter_init(warnings, &it);
+	while ((v = yyjson_arr_iter_next(&it))) {
+		buf_reset(&line);
+		out_neutralise(&line, json_str(v));
+		(void)fprintf(stderr, "weft: warning: %s\n", buf_cstr(&line));
+	}
+}
+
 static void print_row(struct cli *c, const char *label, struct weft_str value,
 		      struct weft_str note)
 {
@@ -128,6 +146,39 @@ static void print_route(struct cli *c, yyjson_val *root)
 	print_why(c, yyjson_obj_get(root, "why"));
 }
 
+/* --debug: how the key came about, also where the answer is for programs. */
+static void explain(struct cli *c, yyjson_val *root)
+{
+	yyjson_arr_iter it;
+	yyjson_val *line;
+
+	yyjson_arr_iter_init(yyjson_obj_get(root, "why"), &it);
+	while ((line = yyjson_arr_iter_next(&it)))
+		cli_debug(c, "%.*s", STR_ARG(json_str(line)));
+	cli_debug(c, "signature: %.*s", STR_ARG(val_str(root, "signature")));
+	cli_debug(c, "key: %.*s", STR_ARG(val_str(root, "key")));
+}
+
+static int answer(struct cli *c, struct req *q)
+{
+	CLEANUP(answer_done) struct answer a = { 0 };
+	yyjson_val *root;
+	int r = req_call(q, &a);
+
+	if (r != WEFT_OK)
+		return r;
+	root = answer_parse(c, &a);
+	if (!root)
+		return WEFT_NO_MEMORY;
+	explain(c, root);
+	print_warnings(yyjson_obj_get(root, "warnings"));
+	if (c->json)
+		out_json(&c->out, a.text);
+	else
+		print_route(c, root);
+	return WEFT_OK;
+}
+
 static int run(struct cli *c)
 {
 	static const struct {
@@ -157,7 +208,7 @@ static int run(struct cli *c)
 		req_opt(&q, texts[i].field, texts[i].opt);
 	req_switch(&q, "mentioned", OPT_MENTIONED);
 	req_switch(&q, "dry_run", OPT_DRY_RUN);
-	return cli_answer(c, &q, print_route);
+	return answer(c, &q);
 }
 
 const struct command cmd_route = {

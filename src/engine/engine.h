@@ -167,6 +167,8 @@ struct request {
 	uint32_t ret_created;  /* CREATE, ROUTE: 0 if the key existed already */
 	uint32_t ret_changed;  /* how many events were written */
 	struct weft_id ret_promoted; /* ROUTE: it goes on from this one */
+	struct weft_id
+		ret_displaced;  /* and this one had its key for an alias */
 	struct lease ret_lease; /* LEASE: what was given; token 0: nothing */
 	struct weft_id *ret_sessions; /* PURGE: with its subagents */
 	size_t n_ret_sessions;
@@ -253,6 +255,8 @@ struct route_end {
 	bool other_role; /* whoever speaks may do other things now */
 	/* The one with an older name that it goes on from, or would. */
 	struct weft_id promoted;
+	/* The one that had its key for an alias, and loses it. */
+	struct weft_id displaced;
 };
 
 /*

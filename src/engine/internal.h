@@ -88,6 +88,12 @@ int request_check_name(struct weft_str name, const char *field,
 int route_check_hit(const struct route *r, const struct session_rec *rec,
 		    bool holds_person, struct arena *a, struct weft_error *err);
 
+/* Whether a session that has the key of a route for an alias loses it: see
+ * route_outranks(). */
+int route_displaces(const struct route *r, const struct name_rec *name,
+		    const struct session_rec *rec, struct arena *a, bool *ret,
+		    struct weft_error *err);
+
 /*
  * Whether a session that has one of a route's older names is the conversation
  * that is meant, from before routing knew it: the name is its key, something

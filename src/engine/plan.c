@@ -111,6 +111,7 @@ static void reset_answer(struct request *q)
 	q->ret_created = 0;
 	q->ret_changed = 0;
 	q->ret_promoted = (struct weft_id){ { 0 } };
+	q->ret_displaced = (struct weft_id){ { 0 } };
 	q->ret_lease = (struct lease){ 0 };
 	q->ret_sessions = NULL;
 	q->n_ret_sessions = 0;

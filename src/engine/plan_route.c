@@ -92,16 +92,62 @@ static int find_older(struct plan *p, const struct request *q,
 	return WEFT_OK;
 }
 
-int plan_route(struct plan *p, struct request *q, struct weft_error *err)
+/* Whoever has the key only as an alias, and is of another conversation, gives
+ * it up; *holder is then *ret, and nobody holds it. */
+static int find_displaced(struct plan *p, const struct request *q,
+			  const struct plan_name *key,
+			  struct plan_session **holder,
+			  struct plan_session **ret, struct weft_error *err)
+{
+	bool displaces = false;
+	int r = WEFT_OK;
+
+	*ret = NULL;
+	if (*holder)
+		r = route_displaces(q->route, &key->rec, &(*holder)->rec,
+				    &p->arena, &displaces, err);
+	if (r < 0 || !displaces)
+		return r;
+	*ret = *holder;
+	*holder = NULL;
+	return plan_check_room(*ret, 1, err);
+}
+
+/* Make the session, behind the one that goes on, or had its key. */
+static int make_session(struct plan *p, struct request *q,
+			struct plan_session *displaced,
+			struct plan_new_names *names, struct weft_error *err)
 {
 	const struct weft_id no_root = { { 0 } };
-	struct plan_session *holder, *person = NULL, *older = NULL;
+	struct plan_session *older = NULL;
+	int r = free_aliases(p, q, names, err);
+
+	if (r == WEFT_OK)
+		r = find_older(p, q, &older, err);
+	if (r == WEFT_OK && displaced)
+		r = plan_drop_names(p, displaced, &names->key->rec, 1, err);
+	if (r < 0)
+		return r;
+	r = older ? plan_promote(p, q, older, names, err) :
+		    plan_add_session(p, q, &no_root, names, err);
+	if (displaced && r == WEFT_OK)
+		q->ret_displaced = displaced->rec.id;
+	/* Half of it is in the plan already. */
+	p->broken |= displaced && r < 0;
+	return r;
+}
+
+int plan_route(struct plan *p, struct request *q, struct weft_error *err)
+{
+	struct plan_session *holder, *person = NULL, *displaced = NULL;
 	struct plan_new_names names = { 0 };
 	struct plan_name *x;
 	int r = find_holder(p, q->create.key, &names.key, &holder, err);
 
 	if (r == WEFT_OK && q->route->person.len)
 		r = find_holder(p, q->route->person, &x, &person, err);
+	if (r == WEFT_OK)
+		r = find_displaced(p, q, names.key, &holder, &displaced, err);
 	if (r < 0)
 		return r;
 	if (holder)
@@ -112,11 +158,5 @@ int plan_route(struct plan *p, struct request *q, struct weft_error *err)
 			       r :
 			       join_person(p, q, person, names.key, err);
 	}
-	r = free_aliases(p, q, &names, err);
-	if (r == WEFT_OK)
-		r = find_older(p, q, &older, err);
-	if (r < 0)
-		return r;
-	return older ? plan_promote(p, q, older, &names, err) :
-		       plan_add_session(p, q, &no_root, &names, err);
+	return make_session(p, q, displaced, &names, err);
 }

@@ -166,6 +166,8 @@ static const char *made_text(struct weft_conversation *c, const char *name,
 	buf_init(&b, CONVERSATION_BYTES_MAX);
 	if (strcmp(name, "why") == 0)
 		add_names(&b, &r->why);
+	else if (strcmp(name, "warnings") == 0)
+		add_names(&b, &r->warnings);
 	else if (c->allocated && strcmp(name, "scope") == 0)
 		scope_encode(&b, &r->scope);
 	else if (c->allocated && strcmp(name, "aliases") == 0)

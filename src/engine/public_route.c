@@ -64,7 +64,8 @@ int route_options_take(const struct weft_route_options *options,
 void routed_fill(const struct route *r, const struct route_end *end,
 		 struct weft_routed *ret)
 {
-	*ret = (struct weft_routed){ .created = end->created };
+	*ret = (struct weft_routed){ .created = end->created,
+				     .warnings = (uint32_t)r->warnings.n };
 	if (!id_is_zero(&end->session))
 		id_format(&end->session, ret->session);
 	/* An agent's id has at most 64 bytes. */

@@ -116,7 +116,17 @@ int routing_upkeep(struct engine *e, struct arena *a, struct upkeep *ret,
 	return r;
 }
 
-/* Texts that channels give are names: short, and of one line. */
+/* A name: short, and of one line. */
+static int check_text(struct weft_str text, const char *field,
+		      struct weft_error *err)
+{
+	if (!text.ptr && text.len)
+		return fail(err, WEFT_INVALID, "%s: not a text", field);
+	return text_check_line(text, ROUTE_TEXT_MAX, field, err);
+}
+
+/* White space around what a channel gives does not count, not even a line
+ * break; a key of the caller's own is taken as it is. */
 static int check_texts(const struct route_request *q, struct weft_error *err)
 {
 	const struct route_context *c = &q->context;
@@ -124,27 +134,17 @@ static int check_texts(const struct route_request *q, struct weft_error *err)
 		struct weft_str text;
 		const char *name;
 	} v[] = {
-		{ c->channel, "channel" },
-		{ c->account, "account" },
-		{ c->chat_type, "chat_type" },
-		{ c->chat_id, "chat_id" },
-		{ c->topic_id, "topic_id" },
-		{ c->space_type, "space_type" },
-		{ c->space_id, "space_id" },
-		{ c->sender_id, "sender_id" },
+		{ c->channel, "channel" },     { c->account, "account" },
+		{ c->chat_type, "chat_type" }, { c->chat_id, "chat_id" },
+		{ c->topic_id, "topic_id" },   { c->space_type, "space_type" },
+		{ c->space_id, "space_id" },   { c->sender_id, "sender_id" },
 		{ q->agent, "agent" },
-		{ q->session_key, "session_key" },
 	};
-	int r = WEFT_OK;
+	int r = check_text(q->session_key, "session_key", err);
 
-	for (size_t i = 0; i < ARRAY_LEN(v) && r == WEFT_OK; i++) {
-		if (!v[i].text.ptr && v[i].text.len)
-			r = fail(err, WEFT_INVALID, "%s: not a text",
-				 v[i].name);
-		else
-			r = text_check_line(v[i].text, ROUTE_TEXT_MAX,
-					    v[i].name, err);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(v) && r == WEFT_OK; i++)
+		r = check_text(v[i].text.ptr ? text_trim(v[i].text) : v[i].text,
+			       v[i].name, err);
 	return r;
 }
 
@@ -256,6 +256,23 @@ int route_check_hit(const struct route *r, const struct session_rec *rec,
 		       fail_other(r, rec, &stored, a, err);
 }
 
+int route_displaces(const struct route *r, const struct name_rec *name,
+		    const struct session_rec *rec, struct arena *a, bool *ret,
+		    struct weft_error *err)
+{
+	struct scope stored;
+	int e;
+
+	*ret = false;
+	/* A key, and a session that was named by hand, are left alone. */
+	if (name->kind != NAME_ALIAS || rec->scope.len == 0)
+		return WEFT_OK;
+	e = scope_parse(rec->scope, a, &stored, err);
+	if (e == WEFT_OK)
+		*ret = route_outranks(r, &stored);
+	return e;
+}
+
 bool route_may_promote(const struct name_rec *name,
 		       const struct session_rec *rec)
 {
@@ -284,11 +301,11 @@ static void say_shared(struct route *r, const struct session_rec *rec,
 	if (!r->shared || rec->user.len == 0 || r->sender.len == 0 ||
 	    str_eq(rec->user, r->sender))
 		return;
-	route_say(r, a,
-		  "more than one person speaks here: '%.*s' began it, this is "
-		  "'%.*s', and both read everything",
-		  STR_ARG(text_cut(rec->user, 64)),
-		  STR_ARG(text_cut(r->sender, 64)));
+	route_warn(r, a,
+		   "more than one person speaks here: '%.*s' began it, this is "
+		   "'%.*s', and both read everything",
+		   STR_ARG(text_cut(rec->user, 64)),
+		   STR_ARG(text_cut(r->sender, 64)));
 }
 
 static void say_over(struct route *r, const struct session_rec *rec,
@@ -317,6 +334,19 @@ static void say_promoted(struct route *r, const struct weft_id *from, bool dry,
 		  id, dry ? "would go" : "goes", dry ? "" : "s");
 }
 
+static void say_displaced(struct route *r, const struct weft_id *from, bool dry,
+			  struct arena *a)
+{
+	char id[WEFT_ID_CHARS + 1];
+
+	id_format(from, id);
+	route_warn(r, a,
+		   "'%.*s' %s an older name of session %s, which is of another "
+		   "conversation: the key goes before, and this one %s anew",
+		   STR_ARG(text_cut(r->key, 80)), dry ? "is" : "was", id,
+		   dry ? "would begin" : "begins");
+}
+
 /* Somebody may still write to the session that this one goes on from. */
 static int say_diverged(struct engine *e, struct route *r,
 			const struct session_rec *rec, struct arena *a,
@@ -334,10 +364,10 @@ static int say_diverged(struct engine *e, struct route *r,
 	if (old.content_seq <= rec->fork_seq)
 		return WEFT_OK;
 	id_format(&old.id, id);
-	route_say(r, a,
-		  "it goes on from session %s at %llu, to which somebody has "
-		  "written since: that is not seen here",
-		  id, (unsigned long long)rec->fork_seq);
+	route_warn(r, a,
+		   "it goes on from session %s at %llu, to which somebody has "
+		   "written since: that is not seen here",
+		   id, (unsigned long long)rec->fork_seq);
 	return WEFT_OK;
 }
 
@@ -423,13 +453,17 @@ static int find_by_reading(struct engine *e, struct route *r, struct arena *a,
 			   struct route_end *ret, bool *ret_by_person,
 			   struct weft_error *err)
 {
-	bool settled = false;
+	bool settled = false, displaces = false;
 	struct held h;
 	int s = read_held(e, r, a, &h, err);
 
 	if (s == WEFT_OK)
 		s = is_settled(e, r, a, &h, &settled, err);
-	if (s != WEFT_OK || !settled)
+	if (s == WEFT_OK && settled)
+		s = route_displaces(r, &h.names[0], &h.rec, a, &displaces, err);
+	if (displaces)
+		ret->displaced = h.rec.id;
+	if (s != WEFT_OK || !settled || displaces)
 		return s;
 	s = route_check_hit(r, &h.rec, id_eq(&h.rec.id, &h.names[1].session), a,
 			    err);
@@ -530,6 +564,7 @@ static int run_request(struct engine *e, const struct route *r, struct arena *a,
 		ret->session = q->ret_session;
 		ret->created = q->ret_created != 0;
 		ret->promoted = q->ret_promoted;
+		ret->displaced = q->ret_displaced;
 	}
 	request_free(q);
 	return s;
@@ -543,6 +578,8 @@ static int foresee(struct engine *e, struct route *r, struct arena *a,
 
 	if (s != WEFT_OK)
 		return s;
+	if (!id_is_zero(&ret->displaced))
+		say_displaced(r, &ret->displaced, true, a);
 	if (!id_is_zero(&ret->promoted))
 		say_promoted(r, &ret->promoted, true, a);
 	return WEFT_OK;
@@ -608,6 +645,8 @@ int engine_route(struct engine *e, struct route *r, bool dry, struct arena *a,
 	    (!by_person || e->read_only))
 		return take_notes(e, r, ret, a, err);
 	s = run_request(e, r, a, ret, err);
+	if (s == WEFT_OK && !id_is_zero(&ret->displaced))
+		say_displaced(r, &ret->displaced, false, a);
 	if (s == WEFT_OK && !id_is_zero(&ret->promoted))
 		say_promoted(r, &ret->promoted, false, a);
 	return s == WEFT_OK ? take_notes(e, r, ret, a, err) : s;

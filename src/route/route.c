@@ -20,15 +20,34 @@ struct view {
 	bool mentioned;
 };
 
-void route_say(struct route *r, struct arena *a, const char *format, ...)
+static struct weft_str line_of(struct arena *a, const char *format,
+			       va_list args)
 {
 	char line[600];
+
+	(void)vsnprintf(line, sizeof(line), format, args);
+	return arena_str(a, str_of(line));
+}
+
+void route_say(struct route *r, struct arena *a, const char *format, ...)
+{
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(line, sizeof(line), format, args);
+	name_list_push(&r->why, line_of(a, format, args), a);
 	va_end(args);
-	name_list_push(&r->why, arena_str(a, str_of(line)), a);
+}
+
+void route_warn(struct route *r, struct arena *a, const char *format, ...)
+{
+	struct weft_str line;
+	va_list args;
+
+	va_start(args, format);
+	line = line_of(a, format, args);
+	va_end(args);
+	name_list_push(&r->why, line, a);
+	name_list_push(&r->warnings, line, a);
 }
 
 static struct view view_of(const struct config *c,
@@ -249,10 +268,11 @@ static void say_sender(const struct route_context *c,
 	route_say(r, a, "sender '%.*s' is in no identity link", SHOW(id));
 	like = identity_of(&config->links, STR(""), id, true, a);
 	if (like.link && str_eq(like.name, who->name))
-		route_say(r, a,
-			  "but is called like the link '%.*s' and could be "
-			  "taken for that person: give the link another name",
-			  SHOW(who->name));
+		route_warn(r, a,
+			   "sender '%.*s' is called like an identity link and "
+			   "could be taken for that person: give the link "
+			   "another name",
+			   SHOW(who->name));
 }
 
 /* The person's keys on the channels that their ids name. */
@@ -464,6 +484,14 @@ bool route_fits(const struct route *r, const struct scope *stored,
 	anywhere.channel = r->scope.channel;
 	anywhere.account = r->scope.account;
 	return scope_eq(&r->scope, holds_person ? &anywhere : stored);
+}
+
+bool route_outranks(const struct route *r, const struct scope *stored)
+{
+	struct weft_str agent, rest;
+
+	return !r->own_key && names_parse_legacy(r->key, &agent, &rest) &&
+	       !names_is_main(r->key) && !scope_eq(&r->scope, stored);
 }
 
 bool route_may_claim(const struct route *r, struct weft_str alias)

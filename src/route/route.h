@@ -27,6 +27,7 @@ struct route {
 	struct weft_str main_key;
 	struct name_list main_aliases;
 	struct name_list why;
+	struct name_list warnings; /* those of `why` that people should see */
 
 	/* Where the sender is the only dimension: what the conversation of
 	 * that person is called on all channels.  Only a linked person's has
@@ -81,6 +82,13 @@ struct name_list route_agents(const struct config *c, struct arena *a);
 bool route_fits(const struct route *r, const struct scope *stored,
 		bool holds_person);
 
+/*
+ * Whether the key is worth more than the same text as an alias of a
+ * conversation with another scope: names of older programs are given as far as
+ * they are free, and what was only given goes to whose key it is.
+ */
+bool route_outranks(const struct route *r, const struct scope *stored);
+
 /* Whether one of the emitted aliases may become a name of the conversation:
  * the agent's own ("agent:main:main") never does, and nobody's name becomes
  * one of a conversation that several people share. */
@@ -95,8 +103,10 @@ void dm_route(const struct config *c, const struct route_context *context,
 /* Whether the name of an identity link counts as one of its ids. */
 bool dm_counts_names(const struct config *c);
 
-/* Add a line to `why`. */
+/* Add a line to `why`; and one that is a warning as well. */
 void route_say(struct route *r, struct arena *a, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void route_warn(struct route *r, struct arena *a, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif

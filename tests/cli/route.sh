@@ -19,7 +19,7 @@ why
 weft "${dm[@]}" --json >"$dir/first"
 same true "$(json 'd["created"]' <"$dir/first")"
 id=$(json 'd["session"]' <"$dir/first")
-same '["agent", "aliases", "created", "key", "main_aliases", "main_key", "matched_by", "scope", "session", "signature", "why"]' \
+same '["agent", "aliases", "created", "key", "main_aliases", "main_key", "matched_by", "scope", "session", "signature", "warnings", "why"]' \
 	"$(json 'sorted(d)' <"$dir/first")"
 same "$id" "$(weft "${dm[@]}" --json | json 'd["session"]')"
 same "$id" "$(weft "${dm[@]}" --json --dry-run | json 'd["session"]')"
@@ -47,8 +47,6 @@ same "rule 1 'mentions': the agent was not mentioned" \
 	"$(weft "${slack[@]}" | json 'd["why"][0]')"
 same slack:channel:c1 \
 	"$(WEFT_SESSION_DM_SCOPE=main weft "${slack[@]}" 2>/dev/null | json 'd["key"]')"
-like 'weft: warning: session.dm_scope: the direct messages of all people*' \
-	"$(WEFT_SESSION_DM_SCOPE=main weft "${slack[@]}" 2>&1 >/dev/null)"
 same agent:x:y "$(weft "${slack[@]}" --session-key agent:x:y | json 'd["key"]')"
 same support "$(weft "${slack[@]}" --agent Support | json 'd["agent"]')"
 
@@ -61,3 +59,29 @@ refused 2 invalid 'sender_id has a control character*' \
 	route --channel irc --sender-id "$(printf 'a\tb')"
 refused 2 invalid '--sender-id is not UTF-8' \
 	route --channel irc --sender-id "$(printf '\377')"
+
+# White space around, a line break among it, does not count.
+same "$(weft route --dry-run --json --channel irc --chat-id a | json 'd["key"]')" \
+	"$(weft route --dry-run --json --channel "$(printf '\tIRC\n\t')" --chat-id "$(printf '\ra')" | json 'd["key"]')"
+
+# Strangers who share are warned of when there are two, and only then; --debug
+# says how the key came about, also where the answer is for programs.
+export WEFT_SESSION_DM_SCOPE=main
+shared=(route --channel telegram --chat-type direct --json --sender-id)
+same '' "$(weft "${shared[@]}" alice 2>&1 >/dev/null)"
+same '' "$(weft "${shared[@]}" Alice 2>&1 >/dev/null)"
+like "weft: warning: more than one person speaks here: 'alice' began it, this is 'bob', *" \
+	"$(weft "${shared[@]}" bob 2>&1 >/dev/null)"
+like "more than one person *" "$(weft "${shared[@]}" bob 2>/dev/null | json 'd["warnings"][0]')"
+like "*weft: debug: dm_scope main: the key is 'main'*weft: debug: key: main" \
+	"$(weft --debug "${shared[@]}" alice 2>&1 >/dev/null)"
+like '*warning: session.dm_scope: the direct messages of all people*' "$(weft config check)"
+unset WEFT_SESSION_DM_SCOPE
+
+# An older name that a conversation was only given is the key of another one.
+weft route --channel telegram --chat-type direct --chat-id 7 --sender-id 7 >/dev/null
+export WEFT_SESSION_DM_SCOPE=per-channel-peer
+like "weft: warning: 'agent:main:telegram:direct:7' was an older name of session *" \
+	"$(weft route --channel telegram --chat-type direct --chat-id 7 --sender-id 7 2>&1 >/dev/null)"
+same '["agent:main:telegram:direct:7", 1]' \
+	"$(weft list --key agent:main:telegram:direct:7 --json | json '[d["sessions"][0]["key"], len(d["sessions"])]')"

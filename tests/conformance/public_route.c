@@ -129,6 +129,118 @@ static void another_scope_under_the_same_key_is_refused(void **state)
 	assert_int_equal(route(d, &honest).created, 0);
 }
 
+/* All 25 code points, line breaks among them. */
+static void white_space_around_what_a_channel_gives_does_not_count(void **state)
+{
+	static const char *const white[] = {
+		"\t",           "\n",           "\v",
+		"\f",           "\r",           " ",
+		"\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80",
+		"\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82",
+		"\xe2\x80\x83", "\xe2\x80\x84", "\xe2\x80\x85",
+		"\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88",
+		"\xe2\x80\x89", "\xe2\x80\x8a", "\xe2\x80\xa8",
+		"\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f",
+		"\xe3\x80\x80",
+	};
+	struct desk *d = *state;
+	struct weft_route_options o = from("telegram", "5");
+	struct weft_routed plain = route(d, &o);
+
+	for (size_t i = 0; i < ARRAY_LEN(white); i++) {
+		const char *w = white[i];
+		struct weft_str id =
+			arena_printf(&d->arena, "%s5%s%s", w, w, w);
+
+		o.channel = arena_printf(&d->arena, "%sTelegram%s", w, w);
+		o.account = o.topic_id = o.space_id = o.agent = str_of(w);
+		o.chat_type = arena_printf(&d->arena, "Direct%s", w);
+		o.chat_id = o.sender_id = id;
+		assert_string_equal(route(d, &o).session, plain.session);
+	}
+}
+
+/* The names of a session, key first; "" where it has none. */
+static const char *names_of(struct desk *d, const char *session)
+{
+	const char *shown = desk_call(
+		d, "{\"method\":\"show\",\"session\":\"%s\"}", session);
+	const char *from = strstr(shown, "\"key\":");
+	const char *to = strstr(shown, ",\"previous\"");
+
+	assert_non_null(from);
+	assert_non_null(to);
+	return arena_str(&d->arena,
+			 (struct weft_str){ from, (size_t)(to - from) })
+		.ptr;
+}
+
+#define OLDER "agent:main:telegram:direct:5"
+
+/* Dimensions gave a conversation the names of older programs; then dm_scope is
+ * configured, whose keys are such names. */
+static void a_key_goes_before_an_alias_that_was_only_given(void **state)
+{
+	struct desk *d = *state;
+	struct weft_route_options o = from("telegram", "5");
+	struct weft_routed old = route(d, &o), fresh;
+	const char *answer;
+
+	(void)desk_say(d, OLDER, "by dimensions");
+	configure(d, "{\"session\":{\"dm_scope\":\"per-channel-peer\"}}");
+	answer = desk_call(d, "{\"method\":\"route\",\"channel\":\"telegram\","
+			      "\"chat_type\":\"direct\",\"chat_id\":\"5\","
+			      "\"sender_id\":\"5\",\"dry_run\":true}");
+	assert_non_null(strstr(answer, "\"session\":null"));
+	assert_non_null(strstr(answer, "this one would begin anew"));
+	assert_non_null(strstr(names_of(d, old.session), "\"" OLDER "\""));
+
+	fresh = route(d, &o);
+	assert_int_equal(fresh.created, 1);
+	assert_int_equal(fresh.warnings, 1);
+	assert_string_not_equal(fresh.session, old.session);
+	assert_non_null(
+		strstr(names_of(d, fresh.session), "\"key\":\"" OLDER "\""));
+	/* The old one has lost this name, and nothing else. */
+	assert_null(strstr(names_of(d, old.session), "\"" OLDER "\""));
+	assert_non_null(
+		strstr(names_of(d, old.session), "\"agent:main:direct:5\""));
+	assert_string_equal(desk_texts(d, old.session), "by dimensions");
+	assert_string_equal(desk_texts(d, OLDER), "");
+	/* Once; and for good. */
+	fresh = route(d, &o);
+	assert_int_equal(fresh.created, 0);
+	assert_int_equal(fresh.warnings, 0);
+	if (is_place(d->url))
+		desk_reopen(d, NULL);
+	(void)desk_call(d, "{\"method\":\"reindex\"}");
+	configure(d, "{\"session\":{\"dm_scope\":\"per-channel-peer\"}}");
+	assert_string_equal(route(d, &o).session, fresh.session);
+	/* Whoever goes back finds what there was. */
+	configure(d, "{}");
+	assert_string_equal(route(d, &o).session, old.session);
+}
+
+static void a_key_is_not_taken_from_anybody(void **state)
+{
+	struct desk *d = *state;
+	struct weft_route_options user = from("direct", "group:7");
+	struct weft_route_options chat = from("direct", "8");
+	struct weft_routed r;
+
+	/* Two keys of older programs that are the same text. */
+	configure(d, "{\"session\":{\"dm_scope\":\"per-peer\"}}");
+	r = route(d, &user);
+	chat.chat_type = STR("group");
+	chat.chat_id = STR("7");
+	desk_fails(d, weft_route(d->store, &chat, NULL, &d->err), WEFT_CONFLICT,
+		   r.session);
+	/* What a person called so is meant, whatever its scope is. */
+	(void)desk_new(d, "\"aliases\":[\"agent:main:direct:9\"]");
+	user = from("telegram", "9");
+	assert_int_equal(route(d, &user).created, 0);
+}
+
 #define LINKED                                                          \
 	"{\"session\":{\"dimensions\":[\"sender\"],\"identity_links\":" \
 	"{\"john\":[\"telegram:5\",\"discord:7\",\"anywhere\"]}}}"
@@ -374,6 +486,9 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(a_dry_run_makes_nothing),
 	PUBLIC_TEST(derived_aliases_are_taken_only_if_they_are_free),
 	PUBLIC_TEST(another_scope_under_the_same_key_is_refused),
+	PUBLIC_TEST(a_key_goes_before_an_alias_that_was_only_given),
+	PUBLIC_TEST(a_key_is_not_taken_from_anybody),
+	PUBLIC_TEST(white_space_around_what_a_channel_gives_does_not_count),
 	PUBLIC_TEST(a_linked_person_has_one_session),
 	PUBLIC_TEST(a_namesake_is_kept_out),
 	PUBLIC_TEST(people_who_share_are_told),

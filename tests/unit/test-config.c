@@ -409,79 +409,79 @@ static void what_is_not_known_is_warned_about(void **state)
 		       "\"sender\"?");
 }
 
+static const struct {
+	const char *text, *warning;
+} surprises[] = {
+	{ "{\"dispatch\":{\"rules\":[\n{\"agent\":\"a\",\"when\":{"
+	  "\"chat\":\" \"}}]}}",
+	  "file: line 2: dispatch.rules[1]: has no condition, so it "
+	  "is never used" },
+	{ "{\"agents\":{\"list\":[{\"id\":\"A\"}]},\"dispatch\":{"
+	  "\"rules\":[{\"agent\":\"b\",\"when\":{\"sender\":"
+	  "\"x\"}}]}}",
+	  "file: line 1: dispatch.rules[1]: agent \"b\" is not in "
+	  "agents.list; the default agent answers" },
+	{ "{\"dispatch\":{\"rules\":[{\"agent\":\"a\",\"when\":{"
+	  "\"chat\":\"C001\"}}]}}",
+	  "file: line 1: dispatch.rules[1].when.chat: expected type "
+	  "and id like \"group:C001\", found \"C001\", which nothing "
+	  "fits" },
+	{ "{\"dispatch\":{\"rules\":[{\"when\":{\"topic\":\"42\"}}"
+	  "]}}",
+	  "file: line 1: dispatch.rules[1].when.topic: expected type "
+	  "and id like \"topic:42\", found \"42\", which nothing "
+	  "fits" },
+	{ "{\"agents\":{\"list\":[{\"id\":\"a\",\"default\":true},"
+	  "\n{\"id\":\"b\",\"default\":true}]}}",
+	  "file: line 2: agents.list[2].default: \"a\" is the "
+	  "default already; the first counts" },
+	{ "{\"agents\":{\"list\":[{\"id\":\"A b\"},\n{\"id\":"
+	  "\"a-b\"}]}}",
+	  "file: line 2: agents.list[2].id: \"a-b\" is the same as "
+	  "agents.list[1].id" },
+	{ "{\"agents\":{\"list\":[{\"id\":\"@@\"}]}}",
+	  "file: line 1: agents.list[1].id: nothing of \"@@\" can be "
+	  "part of an id, so it is \"main\"" },
+	{ "{\"session\":{\"identity_links\":{\"a\":[\"X:1\"],"
+	  "\n\"b\":[\"x:1\"]}}}",
+	  "file: line 2: session.identity_links: \"x:1\" is in \"a\" "
+	  "and in \"b\"; the first counts" },
+	{ "{\"session\":{\"identity_links\":{\"a\":[\"B \"],"
+	  "\"b\":[\"x:1\"]}}}",
+	  "file: line 1: session.identity_links.a: \"b\" is the name "
+	  "of another link; links are not followed, so give the ids "
+	  "themselves" },
+	{ "{\"session\":{\"identity_links\":{\" \":[\"b\"]}}}",
+	  "file: line 1: session.identity_links: a name is empty, so "
+	  "it is not used" },
+	{ "{\"session\":{\"identity_links\":{\"a\":[\"\"]}}}",
+	  "file: line 1: session.identity_links.a: has no ids" },
+	{ "{\"session\":{\"roles\":{\"Admin\":[\"x\"],\"guest\":"
+	  "[\"X\"]}}}",
+	  "file: line 1: session.roles: \"x\" is in \"admin\" and in "
+	  "\"guest\"; the first counts" },
+	{ "{\"session\":{\"dimensions\":[\"chat\",\n\"colour\"]}}",
+	  "file: line 2: session.dimensions[2]: \"colour\" is left "
+	  "out; there are only space|chat|topic|sender" },
+	{ "{\"lifecycle\":{\"reset\":{\"mode\":\"none\","
+	  "\"idle_minutes\":5}}}",
+	  "file: line 1: lifecycle.reset.idle_minutes: does nothing "
+	  "with mode none" },
+	{ "{\"lifecycle\":{\"reset_by_channel\":{\"slack\":{\"mode\":"
+	  "\"none\"},\n\"Slack\":{\"mode\":\"daily\"}}}}",
+	  "file: line 2: lifecycle.reset_by_channel: \"slack\" is "
+	  "there twice; the first counts" },
+	{ "{\"retention\":{\"rules\":[{\"idle_days\":30},\n{\"kind\":"
+	  "\"subagent\",\"idle_days\":1}]}}",
+	  "file: line 2: retention.rules[2]: is never used, since "
+	  "retention.rules[1] comes first and fits all that it fits" },
+};
+
 static void what_surprises_people_is_warned_about(void **state)
 {
-	static const struct {
-		const char *text, *warning;
-	} v[] = {
-		{ "{\"dispatch\":{\"rules\":[\n{\"agent\":\"a\",\"when\":{"
-		  "\"chat\":\" \"}}]}}",
-		  "file: line 2: dispatch.rules[1]: has no condition, so it "
-		  "is never used" },
-		{ "{\"agents\":{\"list\":[{\"id\":\"A\"}]},\"dispatch\":{"
-		  "\"rules\":[{\"agent\":\"b\",\"when\":{\"sender\":"
-		  "\"x\"}}]}}",
-		  "file: line 1: dispatch.rules[1]: agent \"b\" is not in "
-		  "agents.list; the default agent answers" },
-		{ "{\"dispatch\":{\"rules\":[{\"agent\":\"a\",\"when\":{"
-		  "\"chat\":\"C001\"}}]}}",
-		  "file: line 1: dispatch.rules[1].when.chat: expected type "
-		  "and id like \"group:C001\", found \"C001\", which nothing "
-		  "fits" },
-		{ "{\"dispatch\":{\"rules\":[{\"when\":{\"topic\":\"42\"}}"
-		  "]}}",
-		  "file: line 1: dispatch.rules[1].when.topic: expected type "
-		  "and id like \"topic:42\", found \"42\", which nothing "
-		  "fits" },
-		{ "{\"agents\":{\"list\":[{\"id\":\"a\",\"default\":true},"
-		  "\n{\"id\":\"b\",\"default\":true}]}}",
-		  "file: line 2: agents.list[2].default: \"a\" is the "
-		  "default already; the first counts" },
-		{ "{\"agents\":{\"list\":[{\"id\":\"A b\"},\n{\"id\":"
-		  "\"a-b\"}]}}",
-		  "file: line 2: agents.list[2].id: \"a-b\" is the same as "
-		  "agents.list[1].id" },
-		{ "{\"agents\":{\"list\":[{\"id\":\"@@\"}]}}",
-		  "file: line 1: agents.list[1].id: nothing of \"@@\" can be "
-		  "part of an id, so it is \"main\"" },
-		{ "{\"session\":{\"identity_links\":{\"a\":[\"X:1\"],"
-		  "\n\"b\":[\"x:1\"]}}}",
-		  "file: line 2: session.identity_links: \"x:1\" is in \"a\" "
-		  "and in \"b\"; the first counts" },
-		{ "{\"session\":{\"identity_links\":{\"a\":[\"B \"],"
-		  "\"b\":[\"x:1\"]}}}",
-		  "file: line 1: session.identity_links.a: \"b\" is the name "
-		  "of another link; links are not followed, so give the ids "
-		  "themselves" },
-		{ "{\"session\":{\"identity_links\":{\" \":[\"b\"]}}}",
-		  "file: line 1: session.identity_links: a name is empty, so "
-		  "it is not used" },
-		{ "{\"session\":{\"identity_links\":{\"a\":[\"\"]}}}",
-		  "file: line 1: session.identity_links.a: has no ids" },
-		{ "{\"session\":{\"roles\":{\"Admin\":[\"x\"],\"guest\":"
-		  "[\"X\"]}}}",
-		  "file: line 1: session.roles: \"x\" is in \"admin\" and in "
-		  "\"guest\"; the first counts" },
-		{ "{\"session\":{\"dimensions\":[\"chat\",\n\"colour\"]}}",
-		  "file: line 2: session.dimensions[2]: \"colour\" is left "
-		  "out; there are only space|chat|topic|sender" },
-		{ "{\"lifecycle\":{\"reset\":{\"mode\":\"none\","
-		  "\"idle_minutes\":5}}}",
-		  "file: line 1: lifecycle.reset.idle_minutes: does nothing "
-		  "with mode none" },
-		{ "{\"lifecycle\":{\"reset_by_channel\":{\"slack\":{\"mode\":"
-		  "\"none\"},\n\"Slack\":{\"mode\":\"daily\"}}}}",
-		  "file: line 2: lifecycle.reset_by_channel: \"slack\" is "
-		  "there twice; the first counts" },
-		{ "{\"retention\":{\"rules\":[{\"idle_days\":30},\n{\"kind\":"
-		  "\"subagent\",\"idle_days\":1}]}}",
-		  "file: line 2: retention.rules[2]: is never used, since "
-		  "retention.rules[1] comes first and fits all that it fits" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(v); i++)
-		expect_warning(v[i].text, v[i].warning);
+	for (size_t i = 0; i < ARRAY_LEN(surprises); i++)
+		expect_warning(surprises[i].text, surprises[i].warning);
 }
 
 static void what_does_what_it_seems_to_is_not_warned_about(void **state)

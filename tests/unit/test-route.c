@@ -385,8 +385,11 @@ static void others_stay_who_they_are(void **state)
 	assert_true(str_eq(s.person, d.person));
 	assert_false(route_fits(&s, &d.scope, true));
 	assert_false(route_fits(&s, &t.scope, true));
-	expect_why(&s, "but is called like the link 'john' and could be taken "
-		       "for that person: give the link another name");
+	expect_why(&s, "sender 'john' is called like an identity link and "
+		       "could be taken for that person: give the link another "
+		       "name");
+	assert_int_equal(s.warnings.n, 1);
+	assert_int_equal(d.warnings.n, 0);
 	/* With the chat among the dimensions a conversation is the chat's. */
 	configure(&c,
 		  "{\"session\":{\"dimensions\":[\"chat\",\"sender\"]," LINKS
