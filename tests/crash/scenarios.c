@@ -1,5 +1,5 @@
-/* scenarios.c - run those of one subject: log, files, others or
- * behind. */
+/* scenarios.c - run those of one subject: log, files, others,
+ * behind or catalogue. */
 #include "crash/scenarios.h"
 
 struct weft_id begin_in(struct lab *l, unsigned process)
@@ -24,6 +24,7 @@ int main(int argc, char **argv)
 		{ "files", &file_scenarios },
 		{ "others", &other_scenarios },
 		{ "behind", &behind_scenarios },
+		{ "catalogue", &catalogue_scenarios },
 	};
 
 	for (size_t i = 0; argc == 2 && i < ARRAY_LEN(suites); i++)
@@ -31,7 +32,7 @@ int main(int argc, char **argv)
 			return _cmocka_run_group_tests(
 				suites[i].name, suites[i].suite->tests,
 				suites[i].suite->n, NULL, NULL);
-	(void)fprintf(stderr,
-		      "usage: crash-scenarios log|files|others|behind\n");
+	(void)fprintf(stderr, "usage: crash-scenarios "
+			      "log|files|others|behind|catalogue\n");
 	return 2;
 }

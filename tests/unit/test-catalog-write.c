@@ -318,14 +318,23 @@ static void failing_reads_and_syncs_are_told(void **state)
 {
 	struct fixture *t = *state;
 	struct catalog_meta meta;
+	struct weft_error said;
 
 	simdisk_fail_at(t->disk, SIM_READ, 1, -EIO, true);
-	assert_int_equal(catalog_get_meta(t->c, &meta, NULL), WEFT_IO);
+	assert_int_equal(catalog_get_meta(t->c, &meta, &said), WEFT_IO);
+	assert_string_equal(said.message, "catalog.db: disk I/O error while "
+					  "reading: Input/output error");
+	simdisk_fail_at(t->disk, SIM_LOCK, 1, -ENOLCK, true);
+	assert_int_equal(catalog_get_meta(t->c, &meta, &said), WEFT_IO);
+	assert_string_equal(said.message, "catalog.db: disk I/O error while "
+					  "locking: No locks available");
 	simdisk_fail_at(t->disk, 0, 0, 0, false);
 	MUST(catalog_begin(t->c, &err));
 	put_all(t, 1);
 	simdisk_fail_at(t->disk, SIM_SYNC, 1, -EIO, true);
-	assert_int_equal(catalog_commit(t->c, NULL), WEFT_IO);
+	assert_int_equal(catalog_commit(t->c, &said), WEFT_IO);
+	assert_string_equal(said.message, "catalog.db: disk I/O error while "
+					  "flushing: Input/output error");
 	simdisk_fail_at(t->disk, 0, 0, 0, false);
 	catalog_rollback(t->c);
 	assert_int_equal(applied_of(t->c), 0);

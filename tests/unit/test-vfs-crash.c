@@ -147,6 +147,90 @@ static void a_dead_writer_s_journal_is_rolled_back(void **state)
 	assert_in_range(hot, 10, 1000);
 }
 
+struct holder {
+	sqlite3 *db;
+	bool inside;
+	uint64_t looks;
+};
+
+/* What it has is what it had. */
+static void look_at_it(void *ctx, struct simdisk *d, unsigned calls, uint64_t n)
+{
+	struct holder *h = ctx;
+
+	(void)d;
+	(void)calls;
+	(void)n;
+	if (h->inside)
+		return;
+	h->inside = true;
+	assert_int_equal(ask(h->db, "SELECT max(v) FROM t"), 0);
+	h->looks++;
+	h->inside = false;
+}
+
+/* B makes a new database of the same name and dies while it writes to it; A
+ * has the old one open and reads on. */
+static void a_removed_database_does_not_hurt_the_next(void **state)
+{
+	uint64_t looks = 0;
+	int r = SQLITE_ERROR;
+
+	(void)state;
+	for (uint64_t n = 1; r != SQLITE_OK; n++) {
+		struct simdisk *d = make_disk();
+		struct fs *fs = simdisk_process(d);
+		struct conn a, b;
+		struct holder h = { 0 };
+
+		assert_int_equal(connect_to(simdisk_process(d), DB, &a),
+				 SQLITE_OK);
+		h.db = a.db;
+		assert_int_equal(check_db(a.db), 0);
+		assert_int_equal(vfs_remove_db(fs, DB), 0);
+		assert_int_equal(connect_to(fs, DB, &b), SQLITE_OK);
+		assert_int_equal(create_table(b.db), SQLITE_OK);
+		simdisk_kill_at(fs, n);
+		simdisk_on_call(d, look_at_it, &h);
+		r = run_one(b.db);
+		simdisk_on_call(d, NULL, NULL);
+		looks += h.looks;
+		(void)sqlite3_extended_result_codes(a.db, 1);
+		assert_int_equal(run_one(a.db), SQLITE_READONLY_DBMOVED);
+		assert_int_equal(check_db(a.db), 0);
+		disconnect(&b);
+		assert_in_range(check_disk(d), r == SQLITE_OK, 1);
+		disconnect(&a);
+		assert_int_equal(simdisk_open_files(d), 0);
+		simdisk_free(d);
+	}
+	assert_in_range(looks, 100, 100000);
+}
+
+/* Whoever removes a database waits until nobody is at it. */
+static void a_database_is_not_removed_under_a_writer(void **state)
+{
+	struct simdisk *d = make_disk();
+	struct conn c;
+	struct file_stat st;
+
+	(void)state;
+	assert_int_equal(connect_to(simdisk_process(d), DB, &c), SQLITE_OK);
+	must_run(c.db, "BEGIN IMMEDIATE; UPDATE t SET v = v + 1");
+	/* Nobody else moves while one sleeps. */
+	simdisk_fail_at(d, SIM_SLEEP, 1, -EINTR, true);
+	assert_int_equal(vfs_remove_db(simdisk_process(d), DB), -EAGAIN);
+	must_run(c.db, "ROLLBACK");
+	assert_int_equal(run_one(c.db), SQLITE_OK);
+	assert_int_equal(vfs_remove_db(simdisk_process(d), DB), 0);
+	assert_int_equal(fs_stat(simdisk_process(d), DB, &st), -ENOENT);
+	assert_int_equal(fs_stat(simdisk_process(d), DB "-journal", &st),
+			 -ENOENT);
+	assert_int_equal(vfs_remove_db(simdisk_process(d), DB), 0);
+	disconnect(&c);
+	simdisk_free(d);
+}
+
 /* Fails one call of `calls` after the other; returns how many there were. */
 static uint64_t fail_each(unsigned calls, int error, bool forget)
 {
@@ -229,6 +313,8 @@ int main(void)
 		cmocka_unit_test(
 			a_power_cut_tears_nothing_with_removed_journals),
 		cmocka_unit_test(a_dead_writer_s_journal_is_rolled_back),
+		cmocka_unit_test(a_removed_database_does_not_hurt_the_next),
+		cmocka_unit_test(a_database_is_not_removed_under_a_writer),
 		cmocka_unit_test(a_failing_disk_gives_an_error_and_no_damage),
 		cmocka_unit_test(a_full_disk_gives_full_and_no_damage),
 	};

@@ -38,14 +38,19 @@ int fail_damaged(struct weft_error *err, const char *what)
 		    what);
 }
 
+static int fail_replaced(struct weft_error *err)
+{
+	return fail(err, WEFT_BUSY, "catalog.db is being replaced");
+}
+
 int catalog_fail(struct sqlite3 *db, int rc, struct weft_error *err)
 {
+	char room[SQLITE_TEXT_BYTES];
+	const char *text = sqlite_text(db, rc, vfs_last_error(), room);
 	int code = sqlite_code(rc);
-	const char *text = sqlite3_errstr(rc);
 
-	/* The connection knows more, if it speaks of the same failure. */
-	if (db && sqlite3_extended_errcode(db) == rc)
-		text = sqlite3_errmsg(db);
+	if (rc == SQLITE_READONLY_DBMOVED)
+		return fail_replaced(err);
 	switch (code) {
 	case WEFT_NO_MEMORY:
 		return fail_no_memory(err);
@@ -359,7 +364,7 @@ static int check_same_file(struct catalog *c, struct weft_error *err)
 	if (r != 0 && r != -ENOENT)
 		return fail_errno(err, r, "catalog.db");
 	if (r != 0 || held.dev != named.dev || held.ino != named.ino)
-		return fail(err, WEFT_BUSY, "catalog.db is being replaced");
+		return fail_replaced(err);
 	return WEFT_OK;
 }
 

@@ -468,13 +468,15 @@ int recover_in_memory(struct jsonl *js, struct weft_error *err);
 
 /* ---- reindex.c ---- */
 
-/* Open the catalogue; an unusable one is replaced by an empty one. */
+/* Open the catalogue; an unusable one is replaced by an empty one.  One that
+ * is not complete may be another's who is at it. */
 int open_catalog(struct jsonl *js, struct weft_error *err);
 bool catalog_is_complete(struct jsonl *js);
 int remove_catalog(struct jsonl *js, struct weft_error *err);
 /* Another process has made a new one: open that. */
 int reload_catalog(struct jsonl *js, struct weft_error *err);
-/* Somebody has removed the file under us: open a new one. */
+/* If somebody has removed the file under us: open what is there now, or a new
+ * one. */
 int reopen_catalog(struct jsonl *js, struct weft_error *err);
 /* A new and empty one in its place; it must be reindexed. */
 int replace_catalog(struct jsonl *js, struct weft_error *err);

@@ -8,72 +8,88 @@
  * number.
  */
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/jsonl/jsonl.h"
+#include "store/jsonl/vfs.h"
 
 /* ---- opening ---- */
 
-static int catalog_path(const struct jsonl *js, const char *suffix,
-			char out[PATH_BYTES], struct weft_error *err)
+static int catalog_path(const struct jsonl *js, char out[PATH_BYTES],
+			struct weft_error *err)
 {
-	char name[32];
-
-	(void)snprintf(name, sizeof(name), "catalog.db%s", suffix);
-	return path_join(out, js->dir, name, err);
+	return path_join(out, js->dir, "catalog.db", err);
 }
 
 int remove_catalog(struct jsonl *js, struct weft_error *err)
 {
 	char path[PATH_BYTES];
-	int r = catalog_path(js, "-journal", path, err);
+	int r = catalog_path(js, path, err);
 
-	if (r == WEFT_OK) {
-		(void)fs_unlink(js->fs, path);
-		r = catalog_path(js, "", path, err);
-	}
 	if (r < 0)
 		return r;
-	r = fs_unlink(js->fs, path);
-	return r < 0 && r != -ENOENT ? fail_errno(err, -r, "remove %s", path) :
-				       WEFT_OK;
+	r = vfs_remove_db(js->fs, path);
+	if (r == -EAGAIN)
+		return fail(err, WEFT_BUSY,
+			    "catalog.db has to be made again, and another "
+			    "process does not let go of it");
+	return r < 0 ? fail_errno(err, -r, "remove %s", path) : WEFT_OK;
 }
 
 /* A new and empty one, which says that it is not complete. */
-static int new_catalog(struct jsonl *js, struct weft_error *err)
+static int new_catalog(struct jsonl *js, struct catalog **ret,
+		       struct weft_error *err)
 {
 	struct catalog_meta meta = { .store = js->id };
+	struct catalog *c = NULL;
 	char path[PATH_BYTES];
-	int r = catalog_path(js, "", path, err);
+	int r = catalog_path(js, path, err);
 
 	if (r == WEFT_OK && !js->read_only)
 		r = remove_catalog(js, err);
 	if (r == WEFT_OK)
 		r = catalog_open(js->fs, path,
-				 js->read_only ? CATALOG_IN_MEMORY : 0,
-				 &js->catalog, err);
+				 js->read_only ? CATALOG_IN_MEMORY : 0, &c,
+				 err);
 	if (r == WEFT_OK)
-		r = catalog_begin(js->catalog, err);
-	if (r < 0)
+		r = catalog_begin(c, err);
+	if (r == WEFT_OK) {
+		r = catalog_set_meta(c, &meta, err);
+		if (r == WEFT_OK)
+			r = catalog_commit(c, err);
+		if (r < 0)
+			catalog_rollback(c);
+	}
+	if (r < 0) {
+		catalog_close(c);
 		return r;
-	r = catalog_set_meta(js->catalog, &meta, err);
-	if (r == WEFT_OK)
-		r = catalog_commit(js->catalog, err);
-	if (r < 0)
-		catalog_rollback(js->catalog);
-	return r;
+	}
+	*ret = c;
+	return WEFT_OK;
 }
 
-/* Is it of this store, and does it know all that the log has forgotten? */
-static bool is_usable(struct jsonl *js)
+/*
+ * Is it of this store, and does it know all that the log has forgotten?  One
+ * that is not complete will do for who can complete it: another process may be
+ * at it.
+ */
+static int check_catalog(struct jsonl *js, struct catalog *c, bool *ret_usable,
+			 struct weft_error *err)
 {
 	struct catalog_meta meta;
+	int r = catalog_get_meta(c, &meta, err);
 
-	return catalog_get_meta(js->catalog, &meta, NULL) == WEFT_OK &&
-	       id_eq(&meta.store, &js->id) && meta.complete &&
-	       meta.applied >= js->wal.control.ckpt;
+	*ret_usable = false;
+	if (r < 0)
+		return r == WEFT_CORRUPT ? WEFT_OK : r;
+	if (meta.complete)
+		*ret_usable = id_eq(&meta.store, &js->id) &&
+			      meta.applied >= js->wal.control.ckpt;
+	else
+		*ret_usable = !js->read_only && (id_eq(&meta.store, &js->id) ||
+						 id_is_zero(&meta.store));
+	return WEFT_OK;
 }
 
 bool catalog_is_complete(struct jsonl *js)
@@ -88,36 +104,58 @@ bool catalog_is_complete(struct jsonl *js)
 	return complete;
 }
 
-int open_catalog(struct jsonl *js, struct weft_error *err)
+/* The one that is there, or a new one if that is of no use. */
+static int find_catalog(struct jsonl *js, struct catalog **ret,
+			struct weft_error *err)
 {
+	struct catalog *c = NULL;
 	char path[PATH_BYTES];
 	struct file_stat st;
-	int r = catalog_path(js, "", path, err);
+	bool usable = false;
+	int r = catalog_path(js, path, err);
 
 	if (r < 0)
 		return r;
 	if (fs_stat(js->fs, path, &st) == 0) {
 		r = catalog_open(js->fs, path,
-				 js->read_only ? CATALOG_READ_ONLY : 0,
-				 &js->catalog, err);
-		if (r == WEFT_OK && is_usable(js))
+				 js->read_only ? CATALOG_READ_ONLY : 0, &c,
+				 err);
+		if (r == WEFT_OK)
+			r = check_catalog(js, c, &usable, err);
+		if (usable) {
+			*ret = c;
 			return WEFT_OK;
+		}
+		catalog_close(c);
 		if (r < 0 && r != WEFT_CORRUPT)
 			return r;
-		catalog_close(js->catalog);
-		js->catalog = NULL;
 	}
-	return new_catalog(js, err);
+	return new_catalog(js, ret, err);
+}
+
+int open_catalog(struct jsonl *js, struct weft_error *err)
+{
+	return find_catalog(js, &js->catalog, err);
+}
+
+/* From now on use `fresh`, unless it could not be had. */
+static int change_catalog(struct jsonl *js, struct catalog *fresh, int r)
+{
+	if (r < 0)
+		return r;
+	catalog_close(js->catalog);
+	js->catalog = fresh;
+	return WEFT_OK;
 }
 
 int replace_catalog(struct jsonl *js, struct weft_error *err)
 {
+	struct catalog *fresh = NULL;
 	int r;
 
 	(void)pthread_rwlock_wrlock(&js->catalog_lock);
-	catalog_close(js->catalog);
-	js->catalog = NULL;
-	r = new_catalog(js, err);
+	r = new_catalog(js, &fresh, err);
+	r = change_catalog(js, fresh, r);
 	(void)pthread_rwlock_unlock(&js->catalog_lock);
 	return r;
 }
@@ -126,35 +164,32 @@ int reload_catalog(struct jsonl *js, struct weft_error *err)
 {
 	struct catalog *fresh = NULL;
 	char path[PATH_BYTES];
-	int r = catalog_path(js, "", path, err);
+	int r = catalog_path(js, path, err);
 
 	if (r < 0)
 		return r;
 	(void)pthread_rwlock_wrlock(&js->catalog_lock);
 	r = catalog_open(js->fs, path, js->read_only ? CATALOG_READ_ONLY : 0,
 			 &fresh, err);
-	if (r == WEFT_OK) {
-		catalog_close(js->catalog);
-		js->catalog = fresh;
-	}
+	r = change_catalog(js, fresh, r);
 	(void)pthread_rwlock_unlock(&js->catalog_lock);
 	return r;
 }
 
 int reopen_catalog(struct jsonl *js, struct weft_error *err)
 {
+	struct catalog *fresh = NULL;
 	struct file_stat open, named;
 	char path[PATH_BYTES];
-	int r = catalog_path(js, "", path, err);
+	int r = catalog_path(js, path, err);
 
 	if (r < 0)
 		return r;
 	(void)pthread_rwlock_wrlock(&js->catalog_lock);
 	if (catalog_file_stat(js->catalog, &open) != 0 ||
 	    fs_stat(js->fs, path, &named) != 0 || open.ino != named.ino) {
-		catalog_close(js->catalog);
-		js->catalog = NULL;
-		r = new_catalog(js, err);
+		r = find_catalog(js, &fresh, err);
+		r = change_catalog(js, fresh, r);
 	}
 	(void)pthread_rwlock_unlock(&js->catalog_lock);
 	return r;
@@ -437,6 +472,9 @@ int reindex(struct jsonl *js, struct store_report *report,
 {
 	int r = behind_pause(js, err);
 
+	/* Not into a file that somebody has removed. */
+	if (r == WEFT_OK && !js->read_only)
+		r = reopen_catalog(js, err);
 	if (r == WEFT_OK)
 		r = reindex_files(js, report, err);
 	behind_resume(js);

@@ -31,11 +31,12 @@ static const char tables[] =
 
 int search_db_fail(struct sqlite3 *db, int rc, struct weft_error *err)
 {
+	char room[SQLITE_TEXT_BYTES];
+	const char *text = sqlite_text(db, rc, vfs_last_error(), room);
 	int code = sqlite_code(rc);
-	const char *text = sqlite3_errstr(rc);
 
-	if (db && sqlite3_extended_errcode(db) == rc)
-		text = sqlite3_errmsg(db);
+	if (rc == SQLITE_READONLY_DBMOVED)
+		return fail(err, WEFT_BUSY, "search.db is being replaced");
 	/* What the tables do not allow, and what FTS5 does not understand, is
 	 * a file that somebody has changed. */
 	if ((rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_CONSTRAINT ||
@@ -370,19 +371,6 @@ static int open_db(struct search_db *s, const struct search_use *how,
 	return r;
 }
 
-/* The journal first: it must not be taken for that of a new file. */
-static void remove_db(const struct search_use *how)
-{
-	CLEANUP(buf_done) struct buf journal;
-
-	buf_init(&journal, SQL_BYTES_MAX);
-	buf_printf(&journal, "%s-journal", how->path);
-	if (journal.error)
-		return;
-	(void)fs_unlink(how->fs, buf_cstr(&journal));
-	(void)fs_unlink(how->fs, how->path);
-}
-
 static int use_locked(struct search_db *s, const struct search_use *how,
 		      int (*act)(void *ctx, struct sqlite3 *db,
 				 struct weft_error *err),
@@ -392,7 +380,7 @@ static int use_locked(struct search_db *s, const struct search_use *how,
 
 	/* What was there is no good: the next attempt makes a new one. */
 	if (r == WEFT_CORRUPT && !how->read_only) {
-		remove_db(how);
+		(void)vfs_remove_db(how->fs, how->path);
 		r = open_db(s, how, ret_none, err);
 	}
 	if (r < 0 || *ret_none)
@@ -401,7 +389,7 @@ static int use_locked(struct search_db *s, const struct search_use *how,
 	if (r == WEFT_CORRUPT) {
 		close_db(s);
 		if (!how->read_only)
-			remove_db(how);
+			(void)vfs_remove_db(how->fs, how->path);
 	}
 	return r;
 }

@@ -20,14 +20,23 @@
  * directory is synced with the first sync of a journal that this connection
  * may have made; the name of a new database becomes durable with it.  Errors
  * of syncs are passed on and nothing is tried again.
+ *
+ * Removal.  A journal is found by the name of its database, a lock by the open
+ * file.  Whoever still has a database open that was removed must not take the
+ * journal of the next one of that name for its own: it would find nobody at
+ * work, roll it back into the wrong file and leave the right one without.  So
+ * a journal is only there for who has the file that has the name; the others
+ * read what they have, and may not write.
  */
 #include "store/jsonl/vfs.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -39,6 +48,9 @@
 #define SHARED_BYTES 510
 #define ALL_BYTES    (2 + SHARED_BYTES) /* from PENDING_AT on */
 
+#define REMOVE_WAIT_US 5000000
+#define REMOVE_STEP_US 1000
+
 #define PATH_BYTES_MAX 4096
 #define SECTOR_BYTES   4096
 
@@ -49,11 +61,15 @@
 struct vfs {
 	sqlite3_vfs base;
 	struct fs *fs;
+	pthread_mutex_t lock;
+	struct vfs_file *mains; /* lock: the databases that are open */
 	char name[32];
 };
 
 struct vfs_file {
 	sqlite3_file base; /* first: SQLite knows only this */
+	struct vfs *vfs;
+	struct vfs_file *next; /* of a database */
 	struct fs *fs;
 	struct file *file;
 	const char *path; /* SQLite keeps it while the file is open */
@@ -66,14 +82,23 @@ static struct vfs_file *file_of(sqlite3_file *f)
 	return (struct vfs_file *)(void *)f;
 }
 
+static struct vfs *vfs_of(sqlite3_vfs *v)
+{
+	return v->pAppData;
+}
+
 static struct fs *fs_of(sqlite3_vfs *v)
 {
-	return ((struct vfs *)v->pAppData)->fs;
+	return vfs_of(v)->fs;
 }
+
+/* Why the last call of this thread failed, for messages. */
+static _Thread_local int last_error;
 
 /* SQLite's code for a failure (a negative errno) of the kind `io_code`. */
 static int sqlite_code(int os_error, int io_code)
 {
+	last_error = -os_error;
 	switch (-os_error) {
 	case ENOSPC:
 	case EDQUOT:
@@ -103,10 +128,64 @@ static int sync_dir_of(struct fs *fs, const char *path)
 	return r < 0 ? sqlite_code(r, SQLITE_IOERR_DIR_FSYNC) : SQLITE_OK;
 }
 
+/* ---- what was removed ---- */
+
+static void add_main(struct vfs_file *f)
+{
+	(void)pthread_mutex_lock(&f->vfs->lock);
+	f->next = f->vfs->mains;
+	f->vfs->mains = f;
+	(void)pthread_mutex_unlock(&f->vfs->lock);
+}
+
+static void drop_main(struct vfs_file *f)
+{
+	struct vfs_file **at = &f->vfs->mains;
+
+	(void)pthread_mutex_lock(&f->vfs->lock);
+	while (*at && *at != f)
+		at = &(*at)->next;
+	if (*at)
+		*at = f->next;
+	(void)pthread_mutex_unlock(&f->vfs->lock);
+}
+
+/* The database of a journal; NULL if the path is none that SQLite made. */
+static struct vfs_file *main_of(struct vfs *v, const char *journal)
+{
+	struct vfs_file *f;
+
+	(void)pthread_mutex_lock(&v->lock);
+	f = v->mains;
+	while (f && sqlite3_filename_journal(f->path) != journal)
+		f = f->next;
+	(void)pthread_mutex_unlock(&v->lock);
+	return f;
+}
+
+/* 1: another file has its name now, or none; 0: not; or a negative errno. */
+static int has_moved(const struct vfs_file *f)
+{
+	struct file_stat held, named;
+	int r = file_stat(f->file, &held);
+
+	if (r < 0)
+		return r;
+	r = fs_stat(f->fs, f->path, &named);
+	if (r == -ENOENT)
+		return 1;
+	if (r < 0)
+		return r;
+	return held.dev != named.dev || held.ino != named.ino;
+}
+
+/* ---- a file ---- */
+
 static int vfs_file_close(sqlite3_file *f)
 {
 	struct vfs_file *v = file_of(f);
 
+	drop_main(v);
 	file_close(v->file); /* its locks go with it */
 	v->file = NULL;
 	return SQLITE_OK;
@@ -171,7 +250,7 @@ static int lock_code(int r)
 {
 	if (r == -EAGAIN)
 		return SQLITE_BUSY;
-	return r < 0 ? SQLITE_IOERR_LOCK : SQLITE_OK;
+	return r < 0 ? sqlite_code(r, SQLITE_IOERR_LOCK) : SQLITE_OK;
 }
 
 static int lock_shared(struct vfs_file *v)
@@ -186,7 +265,7 @@ static int lock_shared(struct vfs_file *v)
 	if (r == 0 && left < 0) {
 		/* To keep it would lock every writer out. */
 		(void)file_lock(v->file, SHARED_AT, SHARED_BYTES, FILE_UNLOCK);
-		return SQLITE_IOERR_LOCK;
+		return lock_code(left);
 	}
 	if (r == 0)
 		v->level = SQLITE_LOCK_SHARED;
@@ -256,7 +335,7 @@ static int vfs_file_unlock(sqlite3_file *f, int level)
 			r = file_lock(v->file, PENDING_AT, 2, FILE_UNLOCK);
 	}
 	if (r < 0)
-		return SQLITE_IOERR_UNLOCK;
+		return sqlite_code(r, SQLITE_IOERR_UNLOCK);
 	v->level = level;
 	return SQLITE_OK;
 }
@@ -276,17 +355,23 @@ static int vfs_file_is_reserved(sqlite3_file *f, int *ret)
 	if (r == 0)
 		r = file_lock(v->file, RESERVED_AT, 1, FILE_UNLOCK);
 	if (r < 0 && r != -EAGAIN)
-		return SQLITE_IOERR_CHECKRESERVEDLOCK;
+		return sqlite_code(r, SQLITE_IOERR_CHECKRESERVEDLOCK);
 	*ret = r == -EAGAIN;
 	return SQLITE_OK;
 }
 
+/* SQLite asks whether the file was moved before it begins a journal. */
 static int vfs_file_control(sqlite3_file *f, int op, void *arg)
 {
-	(void)f;
-	(void)op;
-	(void)arg;
-	return SQLITE_NOTFOUND;
+	int r;
+
+	if (op != SQLITE_FCNTL_HAS_MOVED)
+		return SQLITE_NOTFOUND;
+	r = has_moved(file_of(f));
+	if (r < 0)
+		return sqlite_code(r, SQLITE_IOERR_FSTAT);
+	*(int *)arg = r;
+	return SQLITE_OK;
 }
 
 static int vfs_sector_size(sqlite3_file *f)
@@ -319,6 +404,8 @@ static const sqlite3_io_methods methods = {
 	.xDeviceCharacteristics = vfs_characteristics,
 };
 
+/* ---- names ---- */
+
 static unsigned file_flags_of(int flags)
 {
 	unsigned how = FILE_READ;
@@ -337,6 +424,25 @@ static bool may_still_be_read(int r)
 	return r == -EACCES || r == -EPERM || r == -EROFS;
 }
 
+/*
+ * A journal was opened: is it that of its database?  It was looked for before,
+ * so the database was removed this moment; who reads is to look again.
+ */
+static int check_journal(struct vfs_file *v, int flags)
+{
+	struct vfs_file *db = main_of(v->vfs, v->path);
+	int r = db ? has_moved(db) : 0;
+
+	if (r == 0)
+		return SQLITE_OK;
+	file_close(v->file);
+	v->file = NULL;
+	if (r < 0)
+		return sqlite_code(r, SQLITE_IOERR_FSTAT);
+	return flags & SQLITE_OPEN_CREATE ? SQLITE_READONLY_DBMOVED :
+					    SQLITE_BUSY;
+}
+
 static int vfs_open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *f,
 			 int flags, int *ret_flags)
 {
@@ -345,7 +451,9 @@ static int vfs_open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *f,
 	struct vfs_file *v = file_of(f);
 	int r;
 
-	*v = (struct vfs_file){ .fs = fs_of(vfs), .path = path };
+	*v = (struct vfs_file){ .vfs = vfs_of(vfs),
+				.fs = fs_of(vfs),
+				.path = path };
 	if (!path)
 		return SQLITE_CANTOPEN; /* no temporary files */
 	r = file_open(v->fs, path, file_flags_of(flags), &v->file);
@@ -357,8 +465,15 @@ static int vfs_open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *f,
 	}
 	if (r < 0)
 		return sqlite_code(r, SQLITE_CANTOPEN);
+	if (flags & SQLITE_OPEN_MAIN_JOURNAL) {
+		r = check_journal(v, flags);
+		if (r != SQLITE_OK)
+			return r;
+	}
 	v->sync_dir = flags & SQLITE_OPEN_CREATE && flags & journals;
 	v->base.pMethods = &methods;
+	if (flags & SQLITE_OPEN_MAIN_DB)
+		add_main(v);
 	if (ret_flags)
 		*ret_flags = flags;
 	return SQLITE_OK;
@@ -366,8 +481,13 @@ static int vfs_open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *f,
 
 static int vfs_delete(sqlite3_vfs *vfs, const char *path, int sync_dir)
 {
-	int r = fs_unlink(fs_of(vfs), path);
+	struct vfs_file *db = main_of(vfs_of(vfs), path);
+	int r = db ? has_moved(db) : 0;
 
+	if (r == 1)
+		return SQLITE_OK; /* not its journal */
+	if (r == 0)
+		r = fs_unlink(fs_of(vfs), path);
 	if (r == -ENOENT)
 		return SQLITE_IOERR_DELETE_NOENT;
 	if (r < 0)
@@ -386,6 +506,7 @@ static bool is_wal(const char *path)
 
 static int vfs_access(sqlite3_vfs *vfs, const char *path, int what, int *ret)
 {
+	struct vfs_file *db;
 	struct file_stat st;
 	int r;
 
@@ -401,6 +522,12 @@ static int vfs_access(sqlite3_vfs *vfs, const char *path, int what, int *ret)
 	/* An empty journal is as good as none; so SQLite need not open it. */
 	if (r == 0 && what == SQLITE_ACCESS_EXISTS && st.is_file)
 		*ret = st.size > 0;
+	db = *ret ? main_of(vfs_of(vfs), path) : NULL;
+	r = db ? has_moved(db) : 0;
+	if (r < 0)
+		return sqlite_code(r, SQLITE_IOERR_ACCESS);
+	if (r == 1)
+		*ret = 0;
 	return SQLITE_OK;
 }
 
@@ -457,12 +584,12 @@ static int vfs_time_days(sqlite3_vfs *vfs, double *ret)
 	return r;
 }
 
-static int vfs_last_error(sqlite3_vfs *vfs, int room, char *out)
+static int vfs_get_last_error(sqlite3_vfs *vfs, int room, char *out)
 {
 	(void)vfs;
 	(void)room;
 	(void)out;
-	return 0;
+	return last_error;
 }
 
 int vfs_open(struct fs *fs, struct vfs **ret, struct weft_error *err)
@@ -474,6 +601,7 @@ int vfs_open(struct fs *fs, struct vfs **ret, struct weft_error *err)
 	if (!v)
 		return fail_no_memory(err);
 	v->fs = fs;
+	(void)pthread_mutex_init(&v->lock, NULL);
 	(void)snprintf(v->name, sizeof(v->name), "weft-%u",
 		       atomic_fetch_add(&count, 1) + 1);
 	v->base = (sqlite3_vfs){
@@ -491,11 +619,12 @@ int vfs_open(struct fs *fs, struct vfs **ret, struct weft_error *err)
 		.xRandomness = vfs_random,
 		.xSleep = vfs_sleep,
 		.xCurrentTime = vfs_time_days,
-		.xGetLastError = vfs_last_error,
+		.xGetLastError = vfs_get_last_error,
 		.xCurrentTimeInt64 = vfs_time_ms,
 	};
 	r = sqlite3_vfs_register(&v->base, 0);
 	if (r != SQLITE_OK) {
+		(void)pthread_mutex_destroy(&v->lock);
 		mem_free(v);
 		return fail(err, r == SQLITE_NOMEM ? WEFT_NO_MEMORY : WEFT_IO,
 			    "cannot register with sqlite: %s",
@@ -515,7 +644,13 @@ void vfs_close(struct vfs *v)
 	if (!v)
 		return;
 	(void)sqlite3_vfs_unregister(&v->base);
+	(void)pthread_mutex_destroy(&v->lock);
 	mem_free(v);
+}
+
+int vfs_last_error(void)
+{
+	return last_error;
 }
 
 int vfs_db_stat(struct sqlite3 *db, struct file_stat *ret)
@@ -526,4 +661,55 @@ int vfs_db_stat(struct sqlite3 *db, struct file_stat *ret)
 	if (r != SQLITE_OK || !f || f->pMethods != &methods)
 		return -EBADF;
 	return file_stat(file_of(f)->file, ret);
+}
+
+/* As a writer does, so that none is at work; without waiting. */
+static int lock_all(struct file *f)
+{
+	int r = file_lock(f, PENDING_AT, 1, FILE_LOCKED);
+
+	return r < 0 ? r : file_lock(f, PENDING_AT, ALL_BYTES, FILE_LOCKED);
+}
+
+static int unlink_both(struct fs *fs, const char *path, const char *journal)
+{
+	/* The journal first: it must not be taken for that of a new file. */
+	int r = fs_unlink(fs, journal);
+
+	if (r == 0 || r == -ENOENT)
+		r = fs_unlink(fs, path);
+	return r == -ENOENT ? 0 : r;
+}
+
+int vfs_remove_db(struct fs *fs, const char *path)
+{
+	CLEANUP(file_cleanup) struct file *f = NULL;
+	CLEANUP(buf_done) struct buf journal;
+	struct file_stat held, named;
+	unsigned waited = 0;
+	int r;
+
+	buf_init(&journal, PATH_BYTES_MAX);
+	buf_printf(&journal, "%s-journal", path);
+	(void)buf_cstr(&journal);
+	if (journal.error)
+		return -ENOMEM;
+	r = file_open(fs, path, FILE_WRITE, &f);
+	if (r == -ENOENT)
+		return unlink_both(fs, path, buf_cstr(&journal));
+	if (r < 0)
+		return r;
+	while ((r = lock_all(f)) == -EAGAIN && waited < REMOVE_WAIT_US) {
+		fs_sleep_us(fs, REMOVE_STEP_US);
+		waited += REMOVE_STEP_US;
+	}
+	if (r == 0)
+		r = file_stat(f, &held);
+	if (r == 0)
+		r = fs_stat(fs, path, &named);
+	/* Somebody else has done it meanwhile. */
+	if (r == -ENOENT ||
+	    (r == 0 && (held.dev != named.dev || held.ino != named.ino)))
+		return 0;
+	return r < 0 ? r : unlink_both(fs, path, buf_cstr(&journal));
 }

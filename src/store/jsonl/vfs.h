@@ -26,4 +26,13 @@ void vfs_close(struct vfs *v); /* after its last connection; takes NULL */
  * has no links once somebody has removed it.  A negative errno on failure. */
 int vfs_db_stat(struct sqlite3 *db, struct file_stat *ret);
 
+/* Why the last call of this thread through such a VFS failed that did. */
+int vfs_last_error(void);
+
+/*
+ * Remove a database and its journal.  Whoever reads or writes it is waited
+ * for, and can go on reading what was removed; -EAGAIN if that takes too long.
+ */
+int vfs_remove_db(struct fs *fs, const char *path);
+
 #endif

@@ -2,6 +2,8 @@
 #include "store/sqlite/bind.h"
 
 #include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
 
 int sqlite_bind(struct sqlite3_stmt *stmt, int i, const struct sql_value *v)
 {
@@ -78,6 +80,71 @@ int sqlite_code(int rc)
 		/* Also a schema in which our statements make no sense. */
 		return WEFT_CORRUPT;
 	}
+}
+
+/* What SQLite was doing when the system failed it; NULL: not known. */
+static const char *what_failed(int rc)
+{
+	switch (rc) {
+	case SQLITE_IOERR_READ:
+		return "reading";
+	case SQLITE_IOERR_SHORT_READ:
+		return "reading what should be there";
+	case SQLITE_IOERR_WRITE:
+		return "writing";
+	case SQLITE_IOERR_FSYNC:
+		return "flushing";
+	case SQLITE_IOERR_DIR_FSYNC:
+		return "flushing the directory";
+	case SQLITE_IOERR_TRUNCATE:
+		return "cutting";
+	case SQLITE_IOERR_FSTAT:
+		return "asking for the size";
+	case SQLITE_IOERR_LOCK:
+	case SQLITE_IOERR_RDLOCK:
+		return "locking";
+	case SQLITE_IOERR_UNLOCK:
+		return "unlocking";
+	case SQLITE_IOERR_CHECKRESERVEDLOCK:
+		return "asking who writes";
+	case SQLITE_IOERR_ACCESS:
+		return "looking for a journal";
+	case SQLITE_IOERR_DELETE:
+	case SQLITE_IOERR_DELETE_NOENT:
+		return "removing a journal";
+	default:
+		return NULL;
+	}
+}
+
+const char *sqlite_text(struct sqlite3 *db, int rc, int os_error,
+			char out[SQLITE_TEXT_BYTES])
+{
+	const bool of_system =
+		(rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_CANTOPEN;
+	const char *text = sqlite3_errstr(rc);
+	const char *what = what_failed(rc);
+	char why[128] = "", reason[100];
+
+	/* The connection knows more, if it speaks of the same failure. */
+	if (db && sqlite3_extended_errcode(db) == rc) {
+		text = sqlite3_errmsg(db);
+		if (sqlite3_system_errno(db))
+			os_error = sqlite3_system_errno(db);
+	}
+	/* Nothing failed where there was only too little to read. */
+	if (os_error && rc != SQLITE_IOERR_SHORT_READ)
+		(void)snprintf(why, sizeof(why), ": %s",
+			       strerror_r(os_error, reason, sizeof(reason)));
+	if (!of_system)
+		(void)snprintf(out, SQLITE_TEXT_BYTES, "%s", text);
+	else if (what)
+		(void)snprintf(out, SQLITE_TEXT_BYTES, "%s while %s%s", text,
+			       what, why);
+	else
+		(void)snprintf(out, SQLITE_TEXT_BYTES, "%s (code %d)%s", text,
+			       rc, why);
+	return out;
 }
 
 void sqlite_add_uri(struct buf *b, const char *path, bool immutable)

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "store/sql/value.h"
 
+struct sqlite3;
 struct sqlite3_stmt;
 
 /* Bind parameter i, from 1; SQLite's code.  The bytes must stay. */
@@ -19,5 +20,13 @@ void sqlite_add_uri(struct buf *b, const char *path, bool immutable);
 
 /* What SQLite returned as one of ours; never WEFT_OK. */
 int sqlite_code(int rc);
+
+/*
+ * The same in words: SQLite's, and if a call of the system failed, which one
+ * and why.  `db` may be NULL; os_error: why, if SQLite has not kept it, or 0.
+ */
+#define SQLITE_TEXT_BYTES 256
+const char *sqlite_text(struct sqlite3 *db, int rc, int os_error,
+			char out[SQLITE_TEXT_BYTES]);
 
 #endif

@@ -23,12 +23,10 @@ static struct sqlite_conn *conn_of(struct sql_conn *c)
 int sqlite_fail(const struct sqlite_store *s, struct sqlite3 *db, int rc,
 		struct weft_error *err)
 {
+	char room[SQLITE_TEXT_BYTES];
+	const char *text = sqlite_text(db, rc, 0, room);
 	int code = sqlite_code(rc);
-	const char *text = sqlite3_errstr(rc);
 
-	/* The connection knows more, if it speaks of the same failure. */
-	if (db && sqlite3_extended_errcode(db) == rc)
-		text = sqlite3_errmsg(db);
 	switch (code) {
 	case WEFT_NO_MEMORY:
 		return fail_no_memory(err);
