@@ -287,7 +287,8 @@ static const struct field fields_compact[] = {
 		   "said while a summary is made stays",
 	  .type = TYPE_REF },
 	{ .name = "turn",
-	  .about = "keep more, so that the window begins with a turn",
+	  .about = "keep more, so that the window begins with a turn; if "
+		   "that is all of it, nothing changes",
 	  .type = TYPE_BOOLEAN },
 	{ .name = "summary",
 	  .about = "of what is not kept; without one the summary before it "
@@ -309,7 +310,8 @@ static const struct field fields_truncate[] = {
 	  .type = TYPE_INTEGER,
 	  .required = 1 },
 	{ .name = "turn",
-	  .about = "keep more, so that the window begins with a turn",
+	  .about = "let the window begin with a turn: keep more, or, if that "
+		   "were all of it, less",
 	  .type = TYPE_BOOLEAN },
 	FIELD_OP,
 	FIELD_EXPECT,

@@ -32,7 +32,7 @@ static const struct opt opts[] = {
 				 "made stays" },
 	[OPT_TURN] = { .name = "turn",
 		       .about = "keep more, so that the window begins with a "
-				"turn" },
+				"turn; if that is all of it, nothing changes" },
 	[OPT_SUMMARY] = { .name = "summary",
 			  .takes = "TEXT",
 			  .kind = OPT_TEXT,

@@ -10,8 +10,8 @@ static const struct opt opts[] = {
 		       .kind = OPT_NUMBER,
 		       .about = "keep the last N messages; must be given" },
 	[OPT_TURN] = { .name = "turn",
-		       .about = "keep more, so that the window begins with a "
-				"turn" },
+		       .about = "let the window begin with a turn: keep more, "
+				"or, if that were all of it, less" },
 	[OPT_TOKEN] = OPTION_TOKEN,
 };
 

@@ -59,7 +59,7 @@ struct marker_ask {
 	/* COMPACT, TRUNCATE: where it is to begin, one of the two. */
 	uint64_t keep;    /* messages from the end; WINDOW_NO_KEEP: `before` */
 	uint64_t before;  /* the first message that is kept, or AS_IT_IS */
-	uint32_t at_turn; /* or further up, where a turn begins */
+	uint32_t at_turn; /* where a turn begins: struct turn_cut */
 	uint32_t has_summary; /* 0: the summary in force is carried on */
 	struct weft_str summary;
 	uint64_t tokens_saved;

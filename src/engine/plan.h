@@ -22,6 +22,7 @@
 
 #include "base/buf.h"
 #include "engine/engine.h"
+#include "model/marker.h"
 
 struct marker;
 
@@ -160,11 +161,11 @@ int plan_seen_event(struct plan *p, struct plan_session *s, uint64_t seq,
 		    struct weft_error *err);
 
 /* Look for the n-th message from the end of first..last that nobody has
- * hidden; with `at_turn` for the first one from there on that begins a turn. */
+ * hidden; or go on until `cut` has seen enough of them. */
 struct seen_look {
 	uint64_t first, last;
 	uint64_t n;
-	bool at_turn;
+	struct turn_cut *cut; /* or NULL */
 };
 struct seen_found {
 	uint64_t n;   /* how many were looked at, less than asked for at the

@@ -58,33 +58,56 @@ static int undo(struct plan *p, struct plan_session *s,
 	return WEFT_OK;
 }
 
-/* The number of the first message that is kept. */
+/* The same where a turn begins; 0: the window cannot be cut so. */
+static int find_turn(struct plan *p, struct plan_session *s,
+		     const struct marker_ask *ask, uint64_t window_first,
+		     uint64_t *ret, struct weft_error *err)
+{
+	bool by_number = ask->keep == WINDOW_NO_KEEP;
+	struct turn_cut cut = {
+		.keep = by_number ? UINT64_MAX : ask->keep,
+		.before = by_number ? ask->before : 0,
+		.no_less = ask->how == MARKER_COMPACT,
+	};
+	const struct seen_look look = {
+		.first = window_first,
+		.last = s->rec.head_seq,
+		.n = 1,
+		.cut = &cut,
+	};
+	struct seen_found found;
+	int r = plan_look_back(p, s, &look, &found, err);
+
+	*ret = u64_min(turn_cut_end(&cut), s->rec.head_seq + 1);
+	return r;
+}
+
+/* The number of the first message that is kept; 0: nothing is to change. */
 static int find_first(struct plan *p, struct plan_session *s,
 		      const struct marker_ask *ask, uint64_t window_first,
 		      uint64_t *ret, struct weft_error *err)
 {
-	struct seen_look look = {
+	const struct seen_look look = {
 		.first = window_first,
 		.last = s->rec.head_seq,
 		.n = ask->keep,
-		.at_turn = ask->at_turn,
 	};
+	bool by_number = ask->keep == WINDOW_NO_KEEP;
 	struct seen_found found;
 	int r;
 
-	if (ask->keep == WINDOW_NO_KEEP && ask->before == WINDOW_AS_IT_IS) {
+	if (by_number && ask->before == WINDOW_AS_IT_IS) {
 		*ret = window_first;
 		return WEFT_OK;
 	}
-	if (ask->keep == WINDOW_NO_KEEP) {
-		*ret = ask->before;
-		if (!ask->at_turn)
-			return WEFT_OK;
-		look.last = ask->before;
-		look.n = 1;
-	}
-	if (look.n == 0) {
+	if (ask->keep == 0 || (by_number && ask->before > s->rec.head_seq)) {
 		*ret = s->rec.head_seq + 1;
+		return WEFT_OK;
+	}
+	if (ask->at_turn)
+		return find_turn(p, s, ask, window_first, ret, err);
+	if (by_number) {
+		*ret = ask->before;
 		return WEFT_OK;
 	}
 	r = plan_look_back(p, s, &look, &found, err);
@@ -101,6 +124,8 @@ static int new_marker(struct plan *p, struct plan_session *s,
 		      uint64_t before, struct marker *ret,
 		      struct weft_error *err)
 {
+	int r;
+
 	*ret = (struct marker){
 		.how = ask->how,
 		.summary = ask->has_summary ? ask->summary : now->summary,
@@ -109,8 +134,13 @@ static int new_marker(struct plan *p, struct plan_session *s,
 	switch ((enum marker_how)ask->how) {
 	case MARKER_COMPACT:
 	case MARKER_TRUNCATE:
-		return find_first(p, s, ask, now->first_kept, &ret->first_kept,
-				  err);
+		r = find_first(p, s, ask, now->first_kept, &ret->first_kept,
+			       err);
+		if (r == WEFT_OK && ret->first_kept == 0) {
+			ret->first_kept = now->first_kept;
+			ret->summary = now->summary;
+		}
+		return r;
 	case MARKER_CLEAR:
 		ret->summary = STR("");
 		ret->first_kept = s->rec.head_seq + 1;

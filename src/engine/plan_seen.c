@@ -79,12 +79,12 @@ static int look_at(struct look *k, const struct store_event *e)
 	k->found->event = e;
 	if (k->found->n < k->ask->n)
 		return 0;
-	if (!k->ask->at_turn)
+	if (!k->ask->cut)
 		return 1;
 	r = message_facts_read(e->body, &k->plan->arena, &facts, k->err);
 	if (r < 0)
 		return r;
-	return facts.starts_turn ? 1 : 0;
+	return turn_cut_see(k->ask->cut, e->seq, facts.starts_turn) ? 1 : 0;
 }
 
 /* The events of one session, the planned ones first: they are the newest. */

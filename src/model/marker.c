@@ -67,3 +67,30 @@ int marker_read(struct weft_str body, struct arena *a, struct marker *ret,
 			&ret->undoes);
 	return a->failed ? arena_error(a, err) : WEFT_OK;
 }
+
+bool turn_cut_see(struct turn_cut *c, uint64_t seq, bool starts_turn)
+{
+	if (!c->target && (c->seen == c->keep || seq < c->before)) {
+		c->target = c->seen ? c->last : UINT64_MAX;
+		c->turn = c->later == c->target ? c->target : 0;
+	}
+	c->is_inside = c->turn != 0;
+	if (c->is_inside || c->target == UINT64_MAX)
+		return true;
+	if (starts_turn && c->target)
+		c->turn = seq;
+	else if (starts_turn)
+		c->later = seq;
+	c->last = seq;
+	c->seen++;
+	return false;
+}
+
+uint64_t turn_cut_end(const struct turn_cut *c)
+{
+	if (c->is_inside)
+		return c->turn;
+	if (c->target && c->later)
+		return c->no_less ? 0 : c->later;
+	return c->turn ? 0 : c->target;
+}

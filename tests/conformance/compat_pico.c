@@ -591,24 +591,19 @@ static void add_turns(struct desk *d, const char *key, const char *letters)
 }
 
 /*
- * A cut that a machine makes falls where a turn begins, and never keeps less
- * than was asked for.  There, when no turn begins before the place, the next
- * one behind it is taken, which throws away what was to be kept; here
- * everything is kept then.  Without any user's message there is no such place,
- * and the window stays whole too.
+ * A cut that a machine makes falls where a turn begins.  Compacting with a
+ * summary differs: see the next case.
  */
 static void automatic_cuts_fall_where_a_turn_begins(void **state)
 {
 	static const struct {
 		const char *turns;
-		unsigned at;    /* the place asked for */
-		unsigned ours;  /* how many are cut */
-		unsigned there; /* how many PicoClaw cuts */
+		unsigned at;  /* the place asked for */
+		unsigned cut; /* how many are */
 	} rows[] = {
-		{ "uaua", 2, 2, 2 },     { "uauau", 3, 2, 2 },
-		{ "uaucttau", 4, 2, 2 }, { "uaucttau", 5, 2, 2 },
-		{ "ctau", 1, 0, 3 },     { "uauctctaua", 5, 2, 2 },
-		{ "aaa", 1, 0, 1 },      { "ucta", 2, 0, 0 },
+		{ "uaua", 2, 2 },     { "uauau", 3, 2 }, { "uaucttau", 4, 2 },
+		{ "uaucttau", 5, 2 }, { "ctau", 1, 3 },  { "uauctctaua", 5, 2 },
+		{ "aaa", 1, 1 },      { "ucta", 2, 0 },
 	};
 	struct desk *d = *state;
 
@@ -623,9 +618,24 @@ static void automatic_cuts_fall_where_a_turn_begins(void **state)
 				"\"keep\":%zu,\"turn\":true}",
 				key, n - rows[i].at);
 		assert_int_equal(count_at(d, history(d, key), ""),
-				 n - rows[i].ours);
-		assert_true(rows[i].ours <= rows[i].at);
+				 n - rows[i].cut);
 	}
+}
+
+/*
+ * A summary stands for what is before the place.  There, where no turn begins
+ * before it, the next one behind it is taken, which also throws away what
+ * nobody has summed up; here nothing changes then.
+ */
+static void what_nobody_has_summed_up_stays(void **state)
+{
+	struct desk *d = *state;
+
+	add_turns(d, "p28", "ctau");
+	(void)desk_call(d, "{\"method\":\"compact\",\"session\":\"p28\","
+			   "\"keep\":3,\"turn\":true,\"summary\":\"c\"}");
+	assert_int_equal(count_at(d, history(d, "p28"), ""), 4);
+	assert_string_equal(summary(d, "p28"), "\"\"");
 }
 
 /* A summary takes time.  There, "keep the last N" was computed before the call
@@ -934,6 +944,8 @@ static const struct CMUnitTest tests[] = {
 	CASE("picoclaw: hostile callers are told", hostile_callers_are_told),
 	CASE("picoclaw: automatic cuts fall where a turn begins",
 	     automatic_cuts_fall_where_a_turn_begins),
+	CASE("picoclaw: what nobody has summed up stays (differs)",
+	     what_nobody_has_summed_up_stays),
 	CASE("picoclaw: what comes while a summary is made stays",
 	     what_comes_while_a_summary_is_made_stays),
 	CASE("picoclaw: a sub-turn is thrown away", a_sub_turn_is_thrown_away),

@@ -206,6 +206,34 @@ static void a_cut_may_go_up_to_where_a_turn_begins(void **state)
 	assert_string_equal(window_of(d, d->id), "[S]");
 }
 
+static void a_cut_that_would_keep_everything_goes_to_the_next_turn(void **state)
+{
+	struct desk *d = *state;
+	struct weft_receipt receipt;
+
+	say_all(d, "a");
+	desk_ok(d,
+		desk_try(d, d->id, "{\"role\":\"assistant\",\"content\":\"b\"}",
+			 NULL, &receipt));
+	/* It is the only turn: neither window nor summary change. */
+	(void)change(d, "compact",
+		     "\"keep\":1,\"turn\":true,\"summary\":\"S\"");
+	assert_string_equal(window_of(d, d->id), "a b");
+	say_all(d, "c");
+	/* What is between the place and the next turn would be nowhere. */
+	(void)change(d, "compact",
+		     "\"keep\":2,\"turn\":true,\"summary\":\"S\"");
+	assert_string_equal(window_of(d, d->id), "a b c");
+	(void)change(d, "truncate", "\"keep\":2,\"turn\":true");
+	assert_string_equal(window_of(d, d->id), "c");
+	/* What was said while the summary was made stays. */
+	say_all(d, "d");
+	say_all(d, "e");
+	(void)change(d, "compact",
+		     "\"after\":4,\"turn\":true,\"summary\":\"T\"");
+	assert_string_equal(window_of(d, d->id), "[T] d e");
+}
+
 static void markers_are_listed_oldest_first(void **state)
 {
 	struct desk *d = *state;
@@ -329,6 +357,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(undo_twice_is_redo),
 	PUBLIC_TEST(a_fork_has_the_window_of_its_message),
 	PUBLIC_TEST(a_cut_may_go_up_to_where_a_turn_begins),
+	PUBLIC_TEST(a_cut_that_would_keep_everything_goes_to_the_next_turn),
 	PUBLIC_TEST(markers_are_listed_oldest_first),
 	PUBLIC_TEST(a_summary_is_shown_whole_however_long),
 	PUBLIC_TEST(a_change_is_made_once),
