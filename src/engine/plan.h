@@ -122,6 +122,11 @@ int plan_begin(struct plan *p, struct store_view *view, struct op_list *out,
 int plan_find(struct plan *p, const struct weft_id *id,
 	      struct plan_session **ret, struct weft_error *err);
 
+/* The session that a request is about: NOT_FOUND also if it was purged, unless
+ * messages of it are to be erased. */
+int plan_find_asked(struct plan *p, const struct request *q,
+		    struct plan_session **ret, struct weft_error *err);
+
 /* A name, also one that was never used: it has version 0 then. */
 int plan_find_name(struct plan *p, struct weft_str name, struct plan_name **ret,
 		   struct weft_error *err);

@@ -36,7 +36,7 @@ int plan_append(struct plan *p, struct request *q, struct weft_error *err)
 {
 	struct plan_session *s;
 	uint64_t first_seq;
-	int r = plan_find(p, &q->session, &s, err);
+	int r = plan_find_asked(p, q, &s, err);
 
 	if (r < 0)
 		return r;
@@ -135,7 +135,7 @@ int plan_redact(struct plan *p, struct request *q, struct weft_error *err)
 	struct plan_session *s;
 	struct redact *v;
 	size_t n = 0;
-	int r = plan_find(p, &q->session, &s, err);
+	int r = plan_find_asked(p, q, &s, err);
 
 	if (r < 0)
 		return r;

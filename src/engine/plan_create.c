@@ -255,7 +255,7 @@ int plan_patch(struct plan *p, struct request *q, struct weft_error *err)
 {
 	struct plan_session *s;
 	uint64_t first_seq;
-	int r = plan_find(p, &q->session, &s, err);
+	int r = plan_find_asked(p, q, &s, err);
 
 	if (r < 0)
 		return r;

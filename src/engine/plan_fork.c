@@ -215,9 +215,7 @@ int plan_fork(struct plan *p, struct request *q, struct weft_error *err)
 
 	if (r != 0)
 		return r < 0 ? r : WEFT_OK;
-	r = plan_find(p, &q->session, &s, err);
-	if (r == WEFT_OK && s->rec.purged_at)
-		r = plan_check_live(s, err);
+	r = plan_find_asked(p, q, &s, err);
 	if (r == WEFT_OK)
 		r = find_point(p, s, q->fork_at, &point, err);
 	if (r == WEFT_OK)

@@ -128,7 +128,7 @@ int plan_lease(struct plan *p, struct request *q, struct weft_error *err)
 	struct plan_session *s;
 	struct lease next;
 	bool needed = false;
-	int r = plan_find(p, &q->session, &s, err);
+	int r = plan_find_asked(p, q, &s, err);
 
 	if (r < 0)
 		return r;

@@ -218,7 +218,7 @@ int plan_marker(struct plan *p, struct request *q, struct weft_error *err)
 	struct plan_session *s;
 	uint64_t before = 0;
 	bool same = false;
-	int r = plan_find(p, &q->session, &s, err);
+	int r = plan_find_asked(p, q, &s, err);
 
 	if (r < 0)
 		return r;

@@ -126,7 +126,7 @@ int plan_rename(struct plan *p, struct request *q, struct weft_error *err)
 {
 	struct plan_session *s;
 	struct plan_name *x = NULL;
-	int r = plan_find(p, &q->session, &s, err);
+	int r = plan_find_asked(p, q, &s, err);
 
 	if (r < 0)
 		return r;
@@ -171,7 +171,7 @@ int plan_delete(struct plan *p, struct request *q, struct weft_error *err)
 	struct plan_session *s;
 	struct name_rec *v = NULL;
 	size_t n = 0;
-	int r = plan_find(p, &q->session, &s, err);
+	int r = plan_find_asked(p, q, &s, err);
 
 	if (r < 0)
 		return r;
@@ -251,7 +251,7 @@ int plan_restore(struct plan *p, struct request *q, struct weft_error *err)
 	struct plan_session *s;
 	struct name_rec *v = NULL;
 	size_t n = 0;
-	int r = plan_find(p, &q->session, &s, err);
+	int r = plan_find_asked(p, q, &s, err);
 
 	if (r < 0)
 		return r;
@@ -260,9 +260,6 @@ int plan_restore(struct plan *p, struct request *q, struct weft_error *err)
 		return r < 0 ? r : WEFT_OK;
 	if (!s->rec.deleted_at)
 		return WEFT_OK;
-	if (s->rec.purged_at)
-		return fail(err, WEFT_DELETED,
-			    "the session was purged and cannot be restored");
 	r = plan_check_expect(s, q, err);
 	if (r == WEFT_OK)
 		r = plan_check_room(s, 1, err);

@@ -56,7 +56,7 @@ int plan_plain(struct plan *p, struct request *q, struct weft_error *err)
 {
 	struct plan_session *s;
 	bool same = false;
-	int r = plan_find(p, &q->session, &s, err);
+	int r = plan_find_asked(p, q, &s, err);
 
 	if (r < 0)
 		return r;

@@ -100,7 +100,7 @@ int plan_begin_anew(struct plan *p, struct request *q, struct plan_session *old,
 int plan_reset(struct plan *p, struct request *q, struct weft_error *err)
 {
 	struct plan_session *s;
-	int r = plan_find(p, &q->session, &s, err);
+	int r = plan_find_asked(p, q, &s, err);
 
 	if (r < 0)
 		return r;

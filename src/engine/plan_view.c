@@ -111,6 +111,14 @@ struct plan_session *plan_new_session(struct plan *p, const struct weft_id *id)
 	return s;
 }
 
+static int no_session(const struct weft_id *id, struct weft_error *err)
+{
+	char text[WEFT_ID_CHARS + 1];
+
+	id_format(id, text);
+	return fail(err, WEFT_NOT_FOUND, "no session %s", text);
+}
+
 int plan_find(struct plan *p, const struct weft_id *id,
 	      struct plan_session **ret, struct weft_error *err)
 {
@@ -124,12 +132,8 @@ int plan_find(struct plan *p, const struct weft_id *id,
 		return WEFT_OK;
 	}
 	r = p->view->ops->get_session(p->view, id, &rec, err);
-	if (r == WEFT_NOT_FOUND) {
-		char text[WEFT_ID_CHARS + 1];
-
-		id_format(id, text);
-		return fail(err, WEFT_NOT_FOUND, "no session %s", text);
-	}
+	if (r == WEFT_NOT_FOUND)
+		return no_session(id, err);
 	if (r != WEFT_OK)
 		return r;
 	s = add_session(p, hash);
@@ -139,6 +143,16 @@ int plan_find(struct plan *p, const struct weft_id *id,
 	s->rec = *rec;
 	*ret = s;
 	return WEFT_OK;
+}
+
+int plan_find_asked(struct plan *p, const struct request *q,
+		    struct plan_session **ret, struct weft_error *err)
+{
+	int r = plan_find(p, &q->session, ret, err);
+
+	if (r == WEFT_OK && (*ret)->rec.purged_at && !q->erase)
+		r = no_session(&q->session, err);
+	return r;
 }
 
 /* ---- names ---- */
