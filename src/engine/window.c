@@ -79,13 +79,17 @@ static int count_messages(struct engine *e, const struct weft_id *session,
 	return WEFT_OK;
 }
 
-/*
- * How many messages the session itself had said up to `at`, by the number on
- * the last of them; 0 if its lines do not say, being older than that number.
- */
+/* Messages of a session up to one of them. */
+struct said {
+	uint64_t seq; /* of that one; 0: there is none */
+	uint64_t n;   /* with those that are hidden or were reclaimed */
+	bool known;   /* its line is not older than that number */
+};
+
+/* How many messages the session itself had said up to the last one before `at`
+ * that is still there: a fork begins with no other. */
 static int said_up_to(struct engine *e, const struct session_rec *rec,
-		      uint64_t at, uint64_t *ret, bool *ret_known,
-		      struct weft_error *err)
+		      uint64_t at, struct said *ret, struct weft_error *err)
 {
 	CLEANUP(arena_done) struct arena a = { 0 };
 	struct event_range range = {
@@ -98,8 +102,7 @@ static int said_up_to(struct engine *e, const struct session_rec *rec,
 	};
 
 	arena_init(&a, 0);
-	*ret = 0;
-	*ret_known = true;
+	*ret = (struct said){ .known = true };
 	while (range.first <= range.last) {
 		struct event_page page = { 0 };
 		int r = e->store->ops->read_events(e->store, &range, &a, &page,
@@ -109,12 +112,12 @@ static int said_up_to(struct engine *e, const struct session_rec *rec,
 			return r;
 		if (page.n == 0)
 			break;
-		if (page.v[0].type == EVENT_MESSAGE || page.v[0].said) {
-			*ret = page.v[0].said;
-			*ret_known = page.v[0].said > 0;
+		if (page.v[0].type == EVENT_MESSAGE) {
+			*ret = (struct said){ page.v[0].seq, page.v[0].said,
+					      page.v[0].said > 0 };
 			break;
 		}
-		/* Damaged, or lost: nobody knows what it was. */
+		/* Damaged or gone. */
 		range.last = page.v[0].seq - 1;
 	}
 	return WEFT_OK;
@@ -125,21 +128,21 @@ static int count_own(struct engine *e, const struct session_rec *rec,
 		     uint64_t at, uint64_t *ret, struct weft_error *err)
 {
 	CLEANUP(arena_done) struct arena a = { 0 };
-	uint64_t said, *hidden;
-	bool known;
+	uint64_t *hidden;
+	struct said said;
 	size_t n;
-	int r = said_up_to(e, rec, at, &said, &known, err);
+	int r = said_up_to(e, rec, at, &said, err);
 
 	if (r < 0)
 		return r;
-	if (!known)
+	if (!said.known)
 		return count_messages(e, &rec->id, rec->fork_seq + 1, at, ret,
 				      err);
 	arena_init(&a, 0);
-	r = e->store->ops->get_hidden(e->store, &rec->id, rec->fork_seq + 1, at,
-				      &a, &hidden, &n, err);
+	r = e->store->ops->get_hidden(e->store, &rec->id, rec->fork_seq + 1,
+				      said.seq, &a, &hidden, &n, err);
 	if (r == WEFT_OK)
-		*ret = said - u64_min(said, n);
+		*ret = said.n - u64_min(said.n, n);
 	return r;
 }
 
