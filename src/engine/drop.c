@@ -181,6 +181,28 @@ static int note_holds(struct dropping *d, const struct rewrite_answer *x,
 	return WEFT_OK;
 }
 
+static int note_swept(struct dropping *d, const struct request *q)
+{
+	d->swept = dropping_grow(d, d->swept, d->n_swept, &d->room_swept,
+				 sizeof(*d->swept));
+	if (!d->swept)
+		return arena_error(d->arena, d->err);
+	d->swept[d->n_swept++] =
+		(struct swept){ q->session, q->ret_rewrite.inherited };
+	return WEFT_OK;
+}
+
+uint64_t dropping_last(const struct dropping *d, const struct weft_id *session)
+{
+	if (has_id(d->gone, d->n_gone, session))
+		return 0;
+	for (size_t i = 0; i < d->n_swept; i++) {
+		if (id_eq(&d->swept[i].id, session))
+			return d->swept[i].inherited;
+	}
+	return UINT64_MAX;
+}
+
 static int take_answer(struct dropping *d, const struct request *q)
 {
 	const struct rewrite_answer *x = &q->ret_rewrite;
@@ -193,15 +215,15 @@ static int take_answer(struct dropping *d, const struct request *q)
 	d->names_shared = d->names_shared || x->names_shared;
 	if (r == WEFT_OK)
 		r = note_holds(d, x, q->why == GONE_PURGE);
+	if (r == WEFT_OK && q->why == GONE_PURGE && !x->all)
+		r = note_swept(d, q);
 	if (r == WEFT_OK && x->all)
 		r = add_id(d, &d->gone, &d->n_gone, &d->room_gone, &q->session);
 	return r;
 }
 
-/* *ret_parent: of a fork of which nothing is left. */
 static int rewrite(struct dropping *d, const struct weft_id *session,
-		   uint32_t why, const uint64_t *targets, size_t n,
-		   struct weft_id *ret_parent)
+		   uint32_t why, const uint64_t *targets, size_t n)
 {
 	struct request *q = ask(d, REQUEST_REWRITE, session);
 	int r;
@@ -211,61 +233,52 @@ static int rewrite(struct dropping *d, const struct weft_id *session,
 	q->why = why;
 	q->targets = targets;
 	q->n_targets = n;
-	q->ignored = d->gone;
-	q->n_ignored = d->dry ? d->n_gone : 0;
+	if (d->dry && why == GONE_PURGE) {
+		q->purged = d->ids;
+		q->n_purged = d->n_ids;
+		q->ignored = d->gone;
+		q->n_ignored = d->n_gone;
+	}
 	r = engine_run(d->engine, q, d->err);
 	if (r == WEFT_OK)
 		r = take_answer(d, q);
-	if (ret_parent && q->ret_rewrite.all)
-		*ret_parent = q->ret_rewrite.parent;
 	request_free(q);
 	return r;
 }
 
-/* Later ones first: a fork is younger than what it has inherited from. */
-static int youngest_first(const void *a, const void *b)
-{
-	return id_cmp(b, a);
-}
-
-static int is_purged(struct dropping *d, const struct weft_id *id, bool *ret)
+/* A part of a session that was purged before may have been kept for this fork
+ * alone. */
+static int add_husk(struct dropping *d, const struct weft_id *fork)
 {
 	struct store *s = d->engine->store;
-	struct session_rec rec;
-	int r = s->ops->get_sessions(s, id, 1, d->arena, &rec, d->err);
+	struct session_rec rec = { .fork_seq = 0 }, parent = { .purged_at = 0 };
+	int r = s->ops->get_sessions(s, fork, 1, d->arena, &rec, d->err);
 
-	*ret = r == WEFT_OK && !id_is_zero(&rec.id) && rec.purged_at;
-	return r;
-}
-
-/* Without this fork its parent, if that was purged before, may be of no use. */
-static int sweep_one(struct dropping *d, struct weft_id id)
-{
-	for (;;) {
-		struct weft_id parent = { .b = { 0 } };
-		bool purged = false;
-		int r = rewrite(d, &id, GONE_PURGE, NULL, 0, &parent);
-
-		/* Somebody else was faster. */
-		if (r == WEFT_NOT_FOUND)
-			return WEFT_OK;
-		if (r == WEFT_OK && !id_is_zero(&parent) &&
-		    !has_id(d->ids, d->n_ids, &parent))
-			r = is_purged(d, &parent, &purged);
-		if (r < 0 || !purged)
-			return r;
-		id = parent;
-	}
+	if (r < 0 || id_is_zero(&rec.id) || rec.fork_seq == 0)
+		return r;
+	r = s->ops->get_sessions(s, &rec.parent, 1, d->arena, &parent, d->err);
+	if (r < 0 || id_is_zero(&parent.id) || !parent.purged_at)
+		return r;
+	return add_id(d, &d->ids, &d->n_ids, &d->room_ids, &parent.id);
 }
 
 int dropping_sweep(struct dropping *d)
 {
 	int r = WEFT_OK;
 
-	if (d->n_ids > 1)
-		qsort(d->ids, d->n_ids, sizeof(*d->ids), youngest_first);
-	for (size_t i = 0; i < d->n_ids && r == WEFT_OK; i++)
-		r = sweep_one(d, d->ids[i]);
+	for (size_t i = 0; i < d->n_ids && r == WEFT_OK; i++) {
+		const struct weft_id id = d->ids[i];
+
+		r = add_husk(d, &id);
+	}
+	if (r == WEFT_OK)
+		r = dropping_sort(d, d->ids, d->n_ids, false);
+	for (size_t i = 0; i < d->n_ids && r == WEFT_OK; i++) {
+		r = rewrite(d, &d->ids[i], GONE_PURGE, NULL, 0);
+		/* Somebody else was faster. */
+		if (r == WEFT_NOT_FOUND)
+			r = WEFT_OK;
+	}
 	return r;
 }
 
@@ -296,9 +309,7 @@ int dropping_erase(struct dropping *d, const struct weft_id *session,
 		r = redact(d, session, targets, n);
 	if (r == WEFT_OK)
 		r = add_id(d, &d->ids, &d->n_ids, &d->room_ids, session);
-	return r == WEFT_OK ?
-		       rewrite(d, session, GONE_ERASE, targets, n, NULL) :
-		       r;
+	return r == WEFT_OK ? rewrite(d, session, GONE_ERASE, targets, n) : r;
 }
 
 /* ---- the end of it ---- */
@@ -352,7 +363,7 @@ int engine_reclaim(struct engine *e, const struct weft_id *session,
 	d.dry = dry;
 	r = add_id(&d, &d.ids, &d.n_ids, &d.room_ids, session);
 	if (r == WEFT_OK)
-		r = rewrite(&d, session, GONE_RECLAIM, NULL, 0, NULL);
+		r = rewrite(&d, session, GONE_RECLAIM, NULL, 0);
 	return r == WEFT_OK ? dropping_end(&d) : r;
 }
 

@@ -1,4 +1,4 @@
-/* drop.h - what drop.c and drop_user.c share: one act of dropping events. */
+/* drop.h - what the files drop*.c share: one act of dropping events. */
 #ifndef ENGINE_DROP_H
 #define ENGINE_DROP_H
 
@@ -15,10 +15,18 @@ struct dropping {
 	size_t n_ids, room_ids;
 	struct weft_id *gone; /* of which nothing is left */
 	size_t n_gone, room_gone;
+	struct swept *swept; /* and of which something is, for forks */
+	size_t n_swept, room_swept;
 	struct blob_use *blobs; /* that may be of no use any more */
 	size_t n_blobs, room_blobs;
 	bool changed, names_shared;
 	struct weft_error *err;
+};
+
+/* A purged session of which a part stays: up to this event. */
+struct swept {
+	struct weft_id id;
+	uint64_t inherited;
 };
 
 void dropping_init(struct dropping *d, struct engine *e, struct arena *a,
@@ -37,6 +45,9 @@ void *dropping_grow(struct dropping *d, void *v, size_t n, size_t *room,
 int dropping_purge(struct dropping *d, const struct weft_id *session);
 /* Drop the lines of all of ids for good. */
 int dropping_sweep(struct dropping *d);
+/* The last event of a session that is left once it is purged; UINT64_MAX if it
+ * is not to be. */
+uint64_t dropping_last(const struct dropping *d, const struct weft_id *session);
 /* Blank messages of a session's own; by rising number. */
 int dropping_erase(struct dropping *d, const struct weft_id *session,
 		   const uint64_t *targets, size_t n);
@@ -44,6 +55,9 @@ int dropping_erase(struct dropping *d, const struct weft_id *session,
 int dropping_end(struct dropping *d);
 /* Drop the blobs that nothing refers to any more, or count them. */
 int dropping_blobs(struct dropping *d);
+/* Put parents before those below them, or behind. */
+int dropping_sort(struct dropping *d, struct weft_id *ids, size_t n,
+		  bool parents_first);
 int dropping_refuse(struct dropping *d, const struct weft_id *session,
 		    const struct weft_error *why);
 

@@ -98,22 +98,33 @@ int engine_erase(struct engine *e, const struct weft_id *session,
 
 /* ---- a person ---- */
 
+/* A person, and all sessions: also what was said in those that are theirs may
+ * be kept, for forks of others. */
 struct person {
 	struct weft_str user;
-	/* Sessions that are not theirs, in which they may have spoken. */
-	struct weft_id *others;
-	size_t n_others, room_others;
+	struct weft_id *all, *theirs;
+	size_t n_all, room_all, n_theirs, room_theirs;
 };
 
-static int add_other(struct dropping *d, struct person *p,
-		     const struct weft_id *id)
+static int add_to(struct dropping *d, struct weft_id **v, size_t *n,
+		  size_t *room, const struct weft_id *id)
 {
-	p->others = dropping_grow(d, p->others, p->n_others, &p->room_others,
-				  sizeof(*p->others));
-	if (!p->others)
+	*v = dropping_grow(d, *v, *n, room, sizeof(**v));
+	if (!*v)
 		return arena_error(d->arena, d->err);
-	p->others[p->n_others++] = *id;
+	(*v)[(*n)++] = *id;
 	return WEFT_OK;
+}
+
+static int note_session(struct dropping *d, const struct session_rec *rec,
+			void *arg)
+{
+	struct person *p = arg;
+	int r = add_to(d, &p->all, &p->n_all, &p->room_all, &rec->id);
+
+	if (r < 0 || rec->purged_at || !str_eq(rec->user, p->user))
+		return r;
+	return add_to(d, &p->theirs, &p->n_theirs, &p->room_theirs, &rec->id);
 }
 
 /* Purge one session; what is refused alone is told of. */
@@ -132,14 +143,13 @@ static int purge_theirs(struct dropping *d, const struct weft_id *id)
 	return r;
 }
 
-static int take_session(struct dropping *d, const struct session_rec *rec,
-			void *arg)
+static int purge_all(struct dropping *d, const struct person *p)
 {
-	struct person *p = arg;
+	int r = dropping_sort(d, p->theirs, p->n_theirs, true);
 
-	if (!rec->purged_at && str_eq(rec->user, p->user))
-		return purge_theirs(d, &rec->id);
-	return add_other(d, p, &rec->id);
+	for (size_t i = 0; i < p->n_theirs && r == WEFT_OK; i++)
+		r = purge_theirs(d, &p->theirs[i]);
+	return r;
 }
 
 /* What belongs to the person and not to a conversation. */
@@ -194,6 +204,9 @@ static int find_said(struct dropping *d, const struct weft_id *id,
 	while (r == WEFT_OK && !page.done) {
 		arena_reset(&a);
 		r = s->ops->read_events(s, &range, &a, &page, d->err);
+		/* Purged by somebody else, with nothing left. */
+		if (r == WEFT_NOT_FOUND)
+			return WEFT_OK;
 		if (r < 0 || page.n == 0)
 			break;
 		for (size_t i = 0; i < page.n && r == WEFT_OK; i++) {
@@ -220,6 +233,16 @@ static int find_said(struct dropping *d, const struct weft_id *id,
 	return r;
 }
 
+/* Whether the report has it as refused. */
+static bool is_refused(const struct dropping *d, const struct weft_id *id)
+{
+	for (size_t i = 0; i < d->ret->n_refused; i++) {
+		if (id_eq(&d->ret->refused[i].session, id))
+			return true;
+	}
+	return false;
+}
+
 /* Erase it, so many at once as a request may name. */
 static int erase_said(struct dropping *d, const struct weft_id *id,
 		      struct weft_str user)
@@ -227,9 +250,12 @@ static int erase_said(struct dropping *d, const struct weft_id *id,
 	uint64_t max = engine_limits(d->engine)->batch_messages;
 	struct weft_error *err = d->err, why = { 0 };
 	uint64_t *seqs = NULL;
+	uint64_t last = dropping_last(d, id);
 	size_t n = 0;
-	int r = find_said(d, id, user, &seqs, &n);
+	int r = last ? find_said(d, id, user, &seqs, &n) : WEFT_OK;
 
+	while (n && seqs[n - 1] > last)
+		n--;
 	d->err = &why;
 	for (size_t i = 0; i < n && r == WEFT_OK; i += (size_t)max)
 		r = dropping_erase(d, id, seqs + i,
@@ -254,12 +280,16 @@ int engine_purge_user(struct engine *e, struct weft_str user, bool dry,
 	d.dry = dry;
 	if (!user.len)
 		return fail(err, WEFT_INVALID, "user: may not be empty");
-	r = dropping_each(&d, take_session, &person);
+	r = dropping_each(&d, note_session, &person);
+	if (r == WEFT_OK)
+		r = purge_all(&d, &person);
 	if (r == WEFT_OK)
 		r = take_book(&d, user);
 	if (r == WEFT_OK)
 		r = dropping_sweep(&d);
-	for (size_t i = 0; i < person.n_others && r == WEFT_OK; i++)
-		r = erase_said(&d, &person.others[i], user);
+	for (size_t i = 0; i < person.n_all && r == WEFT_OK; i++) {
+		if (!is_refused(&d, &person.all[i]))
+			r = erase_said(&d, &person.all[i], user);
+	}
 	return r == WEFT_OK ? dropping_end(&d) : r;
 }

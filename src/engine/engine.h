@@ -84,8 +84,8 @@ struct blob_use {
 struct rewrite_answer {
 	uint64_t events, bytes;
 	bool all;               /* nothing of the session is left */
+	uint64_t inherited;     /* the last event that a fork needs, or 0 */
 	bool names_shared;      /* names of it may be known elsewhere */
-	struct weft_id parent;  /* of a fork: it may be held no longer */
 	struct blob_use *blobs; /* what that referred to, each once */
 	size_t n_blobs, room_blobs;
 	struct fork_hold *holds;
@@ -152,9 +152,10 @@ struct request {
 	/* PURGE, REWRITE (ERASE: of `targets`, by rising number). */
 	uint32_t why; /* enum gone_why */
 	uint32_t dry; /* only say what would happen */
-	/* REWRITE, dry: forks that would be gone by then. */
-	const struct weft_id *ignored;
-	size_t n_ignored;
+	/* REWRITE, dry: sessions that would be purged by then, and those of
+	 * them that would be gone. */
+	const struct weft_id *purged, *ignored;
+	size_t n_purged, n_ignored;
 
 	/* The answer. */
 	int status;

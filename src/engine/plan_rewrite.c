@@ -317,6 +317,16 @@ static int begin_range(struct rewriting *w, const struct store_event *e)
 	return r == WEFT_CORRUPT ? WEFT_OK : r;
 }
 
+/* Behind it the numbers of a fork go on by themselves. */
+static bool is_fork_point(const struct rewriting *w, uint64_t seq)
+{
+	for (size_t i = 0; i < w->q->ret_rewrite.n_holds; i++) {
+		if (w->forks[i].fork_seq == seq)
+			return true;
+	}
+	return false;
+}
+
 static int drop_event(struct rewriting *w, const struct store_event *e)
 {
 	struct range *g = &w->range;
@@ -334,6 +344,8 @@ static int drop_event(struct rewriting *w, const struct store_event *e)
 	g->marker = e->marker;
 	g->events += counts(e);
 	g->bytes += e->bytes.len + 1;
+	if (r == WEFT_OK && is_fork_point(w, e->last))
+		r = end_range(w);
 	return r;
 }
 
@@ -458,13 +470,23 @@ static int take_all(struct rewriting *w)
 
 /* ---- before ---- */
 
-static bool is_ignored(const struct request *q, const struct weft_id *id)
+static bool has_id(const struct weft_id *v, size_t n, const struct weft_id *id)
 {
-	for (size_t i = 0; i < q->n_ignored; i++) {
-		if (id_eq(&q->ignored[i], id))
+	for (size_t i = 0; i < n; i++) {
+		if (id_eq(&v[i], id))
 			return true;
 	}
 	return false;
+}
+
+static bool is_ignored(const struct request *q, const struct weft_id *id)
+{
+	return has_id(q->ignored, q->n_ignored, id);
+}
+
+static bool is_purged(const struct request *q, const struct session_rec *rec)
+{
+	return rec->purged_at || has_id(q->purged, q->n_purged, &rec->id);
 }
 
 /*
@@ -480,7 +502,7 @@ static int needed_by(struct rewriting *w, const struct session_rec *fork,
 	int r;
 
 	*ret = fork->fork_seq;
-	if (!fork->purged_at || depth > w->plan->limits->fork_depth)
+	if (!is_purged(w->q, fork) || depth > w->plan->limits->fork_depth)
 		return WEFT_OK;
 	r = w->plan->view->ops->get_children(w->plan->view, &fork->id,
 					     &w->plan->arena, &v, &n, w->err);
@@ -644,12 +666,11 @@ static int finish(struct rewriting *w)
 	bool purge = w->rule.why == GONE_PURGE;
 
 	ret->all = purge && ret->n_holds == 0;
+	ret->inherited = w->rule.inherited;
 	if (ret->all) {
 		ret->events = w->events;
 		ret->bytes = w->bytes;
 	}
-	if (w->s->rec.fork_seq)
-		ret->parent = w->s->rec.parent;
 	if (w->q->dry || (w->n_rewrites == 0 && !ret->all))
 		return WEFT_OK;
 	if (ret->all) {
