@@ -50,14 +50,13 @@ static const char *setting_value(int setting, uint32_t r)
 	return world_values[r % ARRAY_LEN(world_values)];
 }
 
-static struct weft_str keep(struct request *q, const char *text)
+struct weft_str world_keep(struct request *q, const char *text)
 {
 	return arena_str(&q->arena, str_of(text));
 }
 
-/* Run the request and compare its answer. */
-static void run(struct world *w, const char *what, struct request *q,
-		int expected, const struct oracle_answer *answer)
+void world_request_run(struct world *w, const char *what, struct request *q,
+		       int expected, const struct oracle_answer *answer)
 {
 	int r = engine_run(w->engine, q, &w->err);
 	struct weft_id session;
@@ -106,12 +105,13 @@ static struct oracle_start start_of(const struct world *w, const uint32_t *r)
 }
 
 /* A new session has an id that the oracle cannot know. */
-static void note_id(struct world *w, const struct request *q)
+void world_note_id(struct world *w, const struct weft_id *id)
 {
 	size_t n = (size_t)w->oracle->n;
 
 	w->ids = mem_resize(w->ids, n * sizeof(*w->ids));
-	w->ids[n - 1] = q->ret_session;
+	w->ids[n - 1] = *id;
+	id_format(id, w->oracle->sessions[n - 1].id);
 }
 
 void act_create(struct world *w, const uint32_t *r)
@@ -128,24 +128,24 @@ void act_create(struct world *w, const uint32_t *r)
 	q->create.kind = s.subagent ? KIND_SUBAGENT : KIND_PRIMARY;
 	if (s.subagent)
 		q->create.parent = world_id(w, s.parent);
-	q->create.key = keep(q, s.key);
-	q->create.slug = keep(q, s.settings[SETTING_SLUG]);
-	q->create.agent = keep(q, s.settings[SETTING_AGENT]);
-	q->create.project_dir = keep(q, s.settings[SETTING_PROJECT]);
-	q->create.channel = keep(q, s.settings[SETTING_CHANNEL]);
-	q->create.user = keep(q, s.settings[SETTING_USER]);
-	q->create.metadata = keep(q, s.settings[SETTING_METADATA]);
-	q->op = keep(q, s.op);
+	q->create.key = world_keep(q, s.key);
+	q->create.slug = world_keep(q, s.settings[SETTING_SLUG]);
+	q->create.agent = world_keep(q, s.settings[SETTING_AGENT]);
+	q->create.project_dir = world_keep(q, s.settings[SETTING_PROJECT]);
+	q->create.channel = world_keep(q, s.settings[SETTING_CHANNEL]);
+	q->create.user = world_keep(q, s.settings[SETTING_USER]);
+	q->create.metadata = world_keep(q, s.settings[SETTING_METADATA]);
+	q->op = world_keep(q, s.op);
 	aliases = ARENA_ARRAY(&q->arena, struct weft_str, ORACLE_ALIASES);
 	for (int i = 0; i < s.n_aliases; i++)
-		aliases[i] = keep(q, s.aliases[i]);
+		aliases[i] = world_keep(q, s.aliases[i]);
 	q->aliases = aliases;
 	q->n_aliases = (size_t)s.n_aliases;
 
 	code = engine_run(w->engine, q, &w->err);
 	expected = oracle_create(w->oracle, &s, w->now_ms, &answer);
 	if (w->oracle->n > before)
-		note_id(w, q);
+		world_note_id(w, &q->ret_session);
 	if (world_agree(w, "create", code, expected)) {
 		struct weft_id id = world_id(w, answer.session);
 
@@ -188,6 +188,9 @@ static struct oracle_message message_of(uint32_t a, uint32_t b)
 		(void)snprintf(m.image, sizeof(m.image), "%sQUI%c",
 			       a / 6100 % 2 ? "iVBORw0K" : "",
 			       "=D"[a / 12200 % 2]);
+	if (b / 11 % 5 == 0)
+		(void)snprintf(m.from, sizeof(m.from), "%s",
+			       world_values[1 + b / 55 % 5]);
 	m.background = b % 7 == 0;
 	m.has_usage = m.role == 'a' && b / 7 % 2;
 	if (m.has_usage) {
@@ -243,9 +246,27 @@ static void add_message(struct buf *b, const struct oracle_message *m,
 				   m->cost_milli / 1000, m->cost_milli % 1000);
 		buf_add_c(b, '}');
 	}
+	if (*m->from) {
+		buf_add_lit(b, ",\"from\":{\"id\":");
+		buf_add_json(b, str_of(m->from));
+		buf_add_c(b, '}');
+	}
 	if (m->background)
 		buf_add_lit(b, ",\"background\":true");
 	buf_add_c(b, '}');
+}
+
+int world_token(const struct world *w, int session, uint32_t r)
+{
+	const struct oracle_session *s = oracle_session(w->oracle, session);
+
+	if (!s)
+		return 0;
+	if (!oracle_is_leased(s, w->now_ms))
+		return r % 16 ? 0 : s->lease_token + (int)(r / 16 % 2);
+	if (r % 4)
+		return s->lease_token;
+	return r / 4 % 2 ? 0 : s->lease_token + 1;
 }
 
 /* Name a session by its id, or by a name that may be somebody's. */
@@ -261,7 +282,7 @@ static int choose(struct world *w, uint32_t how, uint32_t r, char text[64],
 	*ret = world_pick(w, r);
 	id = world_id(w, *ret);
 	id_format(&id, text);
-	return *ret < 0 ? ORACLE_NOT_FOUND : ORACLE_OK;
+	return oracle_session(w->oracle, *ret) ? ORACLE_OK : ORACLE_NOT_FOUND;
 }
 
 static void compare_receipt(struct world *w, const struct weft_receipt *receipt,
@@ -283,56 +304,68 @@ static void compare_receipt(struct world *w, const struct weft_receipt *receipt,
 		world_wrong(w, "append: replayed is %u", receipt->replayed);
 }
 
+static struct oracle_words words_of(const struct world *w, int session,
+				    const uint32_t *r)
+{
+	struct oracle_words x = {
+		.n = r[0] % 3 ? 1 : (int)(r[0] / 3 % 4) + 1,
+		.expect = -1,
+		.token = world_token(w, session, r[8]),
+	};
+
+	for (int i = 0; i < x.n; i++)
+		x.v[i] = message_of(r[3] / (uint32_t)(i + 1), r[4]);
+	op_of(r[6], x.op);
+	if (r[7] % 3 == 0 && session >= 0)
+		x.expect = w->oracle->sessions[session].content +
+			   (int)(r[7] / 3 % 2);
+	return x;
+}
+
 void act_append(struct world *w, const uint32_t *r)
 {
-	struct oracle_message m[4];
 	struct weft_append_options o;
 	struct weft_receipt receipt = { 0 };
 	struct oracle_answer answer = { 0 };
+	struct oracle_words x;
 	CLEANUP(buf_done) struct buf b;
-	int n = r[0] % 3 ? 1 : (int)(r[0] / 3 % 4) + 1;
-	int session = -1, expect = -1, expected, code;
-	char text[64], op[40];
+	int session = -1, expected, code;
+	char text[64];
 
 	expected = choose(w, r[1], r[2], text, &session);
+	x = words_of(w, session, r);
 	buf_init(&b, MIB(1));
-	buf_add_lit(&b, "[");
-	for (int i = 0; i < n; i++) {
-		m[i] = message_of(r[3] / (uint32_t)(i + 1), r[4]);
-		if (i > 0)
-			buf_add_c(&b, ',');
-		add_message(&b, &m[i], r[5] % 2);
+	for (int i = 0; i < x.n; i++) {
+		buf_add_c(&b, i ? ',' : '[');
+		add_message(&b, &x.v[i], r[5] % 2);
 	}
-	buf_add_lit(&b, "]");
+	buf_add_c(&b, ']');
 	weft_append_options_init(&o, sizeof(o));
-	op_of(r[6], op);
-	o.op = op;
-	o.op_len = strlen(op);
-	if (r[7] % 3 == 0 && session >= 0) {
-		expect = w->oracle->sessions[session].content;
-		if (r[7] / 3 % 2)
-			expect += 1;
-		o.expect = (uint64_t)expect;
-	}
-	world_say(w, "append to '%s' (%d) %d: %.200s op '%s' expect %d", text,
-		  session, n, buf_cstr(&b), op, expect);
+	o.op = x.op;
+	o.op_len = strlen(x.op);
+	if (x.expect >= 0)
+		o.expect = (uint64_t)x.expect;
+	o.token = (uint64_t)x.token;
+	world_say(w,
+		  "append to '%s' (%d) %d: %.200s op '%s' expect %d token %d",
+		  text, session, x.n, buf_cstr(&b), x.op, x.expect, x.token);
 	/* One message may come without its brackets. */
-	if (n == 1 && r[5] / 2 % 2)
+	if (x.n == 1 && r[5] / 2 % 2)
 		code = weft_append(w->store, text, strlen(text), b.ptr + 1,
 				   b.len - 2, &o, &receipt, &w->err);
 	else
 		code = weft_append(w->store, text, strlen(text), b.ptr, b.len,
 				   &o, &receipt, &w->err);
 	if (expected == ORACLE_OK)
-		expected = oracle_append(w->oracle, session, m, n, op, expect,
-					 w->now_ms, &answer);
+		expected = oracle_append(w->oracle, session, &x, w->now_ms,
+					 &answer);
 	if (world_agree(w, "append", code, expected))
 		compare_receipt(w, &receipt, &answer);
 }
 
 /* ---- the rest ---- */
 
-static struct request *request_for(struct world *w, uint32_t kind, int session)
+struct request *world_request(struct world *w, uint32_t kind, int session)
 {
 	struct request *q = request_new(kind, &w->err);
 
@@ -365,7 +398,7 @@ static struct weft_str patch_text(struct request *q, int setting,
 void act_patch(struct world *w, const uint32_t *r)
 {
 	int session = world_pick(w, r[0]), setting = (int)(r[1] % SETTINGS);
-	struct request *q = request_for(w, REQUEST_PATCH, session);
+	struct request *q = world_request(w, REQUEST_PATCH, session);
 	struct oracle_answer answer = { 0 };
 	const char *value = setting_value(setting, r[2]);
 	int expected;
@@ -374,33 +407,33 @@ void act_patch(struct world *w, const uint32_t *r)
 	world_say(w, "patch %d %.*s", session, STR_ARG(q->patch));
 	expected = oracle_patch(w->oracle, session, setting, value, w->now_ms,
 				&answer);
-	run(w, "patch", q, expected, &answer);
+	world_request_run(w, "patch", q, expected, &answer);
 }
 
 void act_rename(struct world *w, const uint32_t *r)
 {
 	static const uint32_t hows[] = { NAME_ADD, NAME_MOVE, NAME_REMOVE };
 	int session = world_pick(w, r[0]);
-	struct request *q = request_for(w, REQUEST_NAME, session);
+	struct request *q = world_request(w, REQUEST_NAME, session);
 	struct oracle_answer answer = { 0 };
 	char how = "+>-"[r[1] % 3];
 	int expected;
 
-	q->name = keep(q, name_of(r[2]));
+	q->name = world_keep(q, name_of(r[2]));
 	q->name_how = hows[r[1] % 3];
 	world_say(w, "name %d %c%s", session, how, name_of(r[2]));
 	expected = oracle_rename(w->oracle, session, how, name_of(r[2]),
 				 w->now_ms, &answer);
-	run(w, "name", q, expected, &answer);
+	world_request_run(w, "name", q, expected, &answer);
 }
 
 void act_redact(struct world *w, const uint32_t *r)
 {
 	int session = world_pick(w, r[0]), n = (int)(r[1] % 3) + 1, expected;
-	struct request *q = request_for(w, REQUEST_REDACT, session);
+	struct request *q = world_request(w, REQUEST_REDACT, session);
 	uint64_t *targets = ARENA_ARRAY(&q->arena, uint64_t, 3);
 	struct oracle_answer answer = { 0 };
-	int numbers[3];
+	int numbers[3], token;
 
 	for (int i = 0; i < n; i++) {
 		uint32_t end = session < 0 ?
@@ -416,11 +449,13 @@ void act_redact(struct world *w, const uint32_t *r)
 	q->targets = targets;
 	q->n_targets = (size_t)n;
 	q->undo = r[6] % 3 == 0;
+	token = world_token(w, session, r[7]);
+	q->token = (uint64_t)token;
 	world_say(w, "redact %d: %d of %d, undo %u", session, n, numbers[0],
 		  q->undo);
-	expected = oracle_redact(w->oracle, session, numbers, n, q->undo,
+	expected = oracle_redact(w->oracle, session, numbers, n, q->undo, token,
 				 w->now_ms, &answer);
-	run(w, "redact", q, expected, &answer);
+	world_request_run(w, "redact", q, expected, &answer);
 }
 
 /* ---- forks and windows ---- */
@@ -428,7 +463,7 @@ void act_redact(struct world *w, const uint32_t *r)
 void act_fork(struct world *w, const uint32_t *r)
 {
 	int session = world_pick(w, r[0]), at = 0, expected, code;
-	struct request *q = request_for(w, REQUEST_FORK, session);
+	struct request *q = world_request(w, REQUEST_FORK, session);
 	int before = w->oracle->n;
 	struct oracle_answer answer = { 0 };
 	const char *slug = world_values[r[2] % n_world_values];
@@ -439,10 +474,11 @@ void act_fork(struct world *w, const uint32_t *r)
 		at = (int)(r[1] / 3 %
 			   ((uint32_t)w->oracle->sessions[session].n + 2));
 	op_of(r[3], op);
-	q->create.slug = keep(q, slug);
-	q->op = keep(q, op);
+	q->create.slug = world_keep(q, slug);
+	q->op = world_keep(q, op);
 	q->fork_at = (uint64_t)at;
-	if (session >= 0 && at <= w->oracle->sessions[session].n &&
+	if (oracle_session(w->oracle, session) &&
+	    at <= w->oracle->sessions[session].n &&
 	    (engine_session(w->engine, &q->session, &w->arena, &rec, &w->err) <
 		     0 ||
 	     engine_fork_at(w->engine, &rec, (uint64_t)at, q, &w->err) < 0))
@@ -452,7 +488,7 @@ void act_fork(struct world *w, const uint32_t *r)
 	expected = oracle_fork(w->oracle, session, at, slug, op, w->now_ms,
 			       &answer);
 	if (w->oracle->n > before)
-		note_id(w, q);
+		world_note_id(w, &q->ret_session);
 	if (world_agree(w, "fork", code, expected)) {
 		struct weft_id id = world_id(w, answer.session);
 
@@ -511,8 +547,9 @@ void act_window(struct world *w, const uint32_t *r)
 		     { 'H', MARKER_HISTORY },
 		     { 'U', MARKER_UNDO } };
 	int session = world_pick(w, r[0]), expected;
-	struct request *q = request_for(w, REQUEST_MARKER, session);
+	struct request *q = world_request(w, REQUEST_MARKER, session);
 	struct oracle_change c = change_of(r);
+	int token = world_token(w, session, r[7]);
 	struct oracle_answer answer = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(hows); i++) {
@@ -521,35 +558,39 @@ void act_window(struct world *w, const uint32_t *r)
 	}
 	q->marker.keep = (uint64_t)c.keep;
 	q->marker.has_summary = c.how == 'C';
-	q->marker.summary = keep(q, c.summary);
+	q->marker.summary = world_keep(q, c.summary);
 	if (take_history(w, q, &c) < 0)
 		world_wrong(w, "history: %s", w->err.message);
+	q->token = (uint64_t)token;
 	world_say(w, "window %d %c keep %d, %d messages", session, c.how,
 		  c.keep, c.n);
-	expected = oracle_window(w->oracle, session, &c, w->now_ms, &answer);
-	run(w, "window", q, expected, &answer);
+	expected = oracle_window(w->oracle, session, &c, token, w->now_ms,
+				 &answer);
+	world_request_run(w, "window", q, expected, &answer);
 }
 
 void act_delete(struct world *w, const uint32_t *r)
 {
 	int session = world_pick(w, r[0]);
-	struct request *q = request_for(w, REQUEST_DELETE, session);
+	struct request *q = world_request(w, REQUEST_DELETE, session);
+	int token = world_token(w, session, r[1]);
 	struct oracle_answer answer = { 0 };
 	int expected;
 
+	q->token = (uint64_t)token;
 	world_say(w, "delete %d", session);
-	expected = oracle_delete(w->oracle, session, w->now_ms, &answer);
-	run(w, "delete", q, expected, &answer);
+	expected = oracle_delete(w->oracle, session, token, w->now_ms, &answer);
+	world_request_run(w, "delete", q, expected, &answer);
 }
 
 void act_restore(struct world *w, const uint32_t *r)
 {
 	int session = world_pick(w, r[0]);
-	struct request *q = request_for(w, REQUEST_RESTORE, session);
+	struct request *q = world_request(w, REQUEST_RESTORE, session);
 	struct oracle_answer answer = { 0 };
 	int expected;
 
 	world_say(w, "restore %d", session);
 	expected = oracle_restore(w->oracle, session, w->now_ms, &answer);
-	run(w, "restore", q, expected, &answer);
+	world_request_run(w, "restore", q, expected, &answer);
 }

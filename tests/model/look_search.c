@@ -48,7 +48,7 @@ static int expected(const struct world *w, int session, int number,
 	const struct oracle_session *s = &w->oracle->sessions[session];
 	const struct oracle_event *e = &s->events[number - 1];
 
-	if (s->deleted || number <= s->base || e->type != 'M' ||
+	if (s->purged || s->deleted || number <= s->base || e->type != 'M' ||
 	    oracle_hidden(w->oracle, session, number))
 		return NOT_THERE;
 	return how_there(e->message.text, word);

@@ -26,6 +26,20 @@ static const char *type_name(char type)
 		return "delete";
 	case 'K':
 		return "marker";
+	case 'T':
+		return "todos";
+	case 'L':
+		return "lease";
+	case 'm':
+		return "memory";
+	case 'f':
+		return "forget";
+	case 'C':
+		return "usage";
+	case 'Z':
+		return "purge";
+	case 'G':
+		return "gone";
 	default:
 		return "restore";
 	}
@@ -72,15 +86,19 @@ static void compare_event(struct world *w, int session, int number,
 	const struct oracle_event *o =
 		&w->oracle->sessions[session].events[number - 1];
 
-	if (e->seq != (uint64_t)number || e->last != e->seq) {
-		world_wrong(w, "session %d: event %llu, expected %d", session,
-			    (unsigned long long)e->seq, number);
+	int last = o->type == 'G' ? o->to : number;
+
+	if (e->seq != (uint64_t)number || e->last != (uint64_t)last) {
+		world_wrong(w,
+			    "session %d: event %llu to %llu, expected %d to %d",
+			    session, (unsigned long long)e->seq,
+			    (unsigned long long)e->last, number, last);
 		return;
 	}
 	if (strcmp(e->type, type_name(o->type)) != 0)
 		world_wrong(w, "session %d, event %d: %s, expected %s", session,
 			    number, e->type, type_name(o->type));
-	if (strcmp(e->state, "ok") != 0)
+	if (strcmp(e->state, o->type == 'G' ? "gone" : "ok") != 0)
 		world_wrong(w, "session %d, event %d: %s", session, number,
 			    e->state);
 	if (e->ts_ms != o->ts || e->at_ms != o->ts)
@@ -106,9 +124,14 @@ static int expected_numbers(const struct world *w, int session,
 	for (int i = 1; i <= s->n; i++) {
 		const struct oracle_event *e = &s->events[i - 1];
 
-		if ((uint64_t)i < o->first || (uint64_t)i > o->last)
+		int end = e->type == 'G' ? e->to : i;
+
+		if (!e->type || (uint64_t)end < o->first ||
+		    (uint64_t)i > o->last)
 			continue;
-		if ((o->flags & WEFT_READ_MESSAGES) && e->type != 'M')
+		/* What it was that is gone is not known to all. */
+		if ((o->flags & WEFT_READ_MESSAGES) && e->type != 'M' &&
+		    e->type != 'G')
 			continue;
 		if (!(o->flags & WEFT_READ_REDACTED) &&
 		    oracle_hidden(w->oracle, session, i))
@@ -160,7 +183,7 @@ static void read_and_compare(struct world *w, int session,
 			if (o->flags & WEFT_READ_BACKWARDS)
 				o->last = e.seq - 1;
 			else
-				o->first = e.seq + 1;
+				o->first = e.last + 1;
 		}
 		weft_page_free(page);
 	}
@@ -175,7 +198,7 @@ void look_read(struct world *w, const uint32_t *r)
 	struct weft_read_options o;
 	uint32_t end;
 
-	if (session < 0)
+	if (!oracle_session(w->oracle, session))
 		return;
 	weft_read_options_init(&o, sizeof(o));
 	o.flags = r[1] % 8;
@@ -276,7 +299,9 @@ static void compare_record(struct world *w, int n)
 	same_text(w, n, "op", rec.op, s->start.op);
 	compare_settings(w, n, &rec);
 	same_number(w, n, "kind", (int64_t)rec.kind,
-		    s->start.subagent ? KIND_SUBAGENT : KIND_PRIMARY);
+		    s->start.book     ? KIND_BOOK :
+		    s->start.subagent ? KIND_SUBAGENT :
+					KIND_PRIMARY);
 	same_number(w, n, "head_seq", (int64_t)rec.head_seq, s->n);
 	same_number(w, n, "content_seq", (int64_t)rec.content_seq, s->content);
 	same_number(w, n, "message_count", (int64_t)rec.message_count,
@@ -296,6 +321,20 @@ static void compare_record(struct world *w, int n)
 	same_number(w, n, "last_interaction_at", rec.last_interaction_at,
 		    s->interaction);
 	same_number(w, n, "deleted_at", rec.deleted_at, s->deleted);
+	same_text(w, n, "lease_owner", rec.lease_owner, s->lease_owner);
+	same_number(w, n, "lease_token", (int64_t)rec.lease_token,
+		    s->lease_token);
+	same_number(w, n, "lease_expires_at", rec.lease_expires_at,
+		    s->lease_until);
+}
+
+/* A session that was purged is nobody's any more. */
+static void compare_purged(struct world *w, int n)
+{
+	struct session_rec rec;
+	int r = engine_session(w->engine, &w->ids[n], &w->arena, &rec, &w->err);
+
+	(void)world_agree(w, "purged session", r, ORACLE_NOT_FOUND);
 }
 
 void look_record(struct world *w, const uint32_t *r)
@@ -305,7 +344,10 @@ void look_record(struct world *w, const uint32_t *r)
 	if (session < 0)
 		return;
 	world_say(w, "record %d", session);
-	compare_record(w, session);
+	if (w->oracle->sessions[session].purged)
+		compare_purged(w, session);
+	else
+		compare_record(w, session);
 }
 
 /* ---- names ---- */
@@ -512,9 +554,14 @@ void look_everything(struct world *w, const uint32_t *r)
 	world_say(w, "everything");
 	look_names(w, r);
 	look_list(w, all);
+	look_notes(w, r);
 	for (int i = 0; i < w->oracle->n && !w->why[0]; i++) {
 		struct weft_read_options o;
 
+		if (w->oracle->sessions[i].purged) {
+			compare_purged(w, i);
+			continue;
+		}
 		compare_record(w, i);
 		weft_read_options_init(&o, sizeof(o));
 		o.flags = WEFT_READ_REDACTED;

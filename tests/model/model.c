@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "model/world.h"
 
-#define SEQUENCES 150
+#define SEQUENCES 100 /* and in memory, where they are cheap, more */
 #define ACTS_MAX  160
 
 static uint64_t next_random(uint64_t *state)
@@ -134,7 +134,10 @@ int main(int argc, char **argv)
 	seed = argument(argc > 2 ? argv[2] : NULL,
 			(uint64_t)clock_now_ms(NULL) * 1000);
 	/* One seed, one sequence: to see it again. */
-	n = argc > 2 ? 1 : is_remote(argv[1]) ? SEQUENCES / 4 : SEQUENCES;
+	n = argc > 2                        ? 1 :
+	    is_remote(argv[1])              ? SEQUENCES / 4 :
+	    strcmp(argv[1], "memory:") == 0 ? SEQUENCES * 10 :
+					      SEQUENCES;
 	n = argument(argc > 3 ? argv[3] : NULL,
 		     n * argument(getenv("WEFT_TEST_SCALE"), 1));
 	(void)printf("1..1\n# seed %llu, %llu sequences on %s\n",

@@ -57,13 +57,21 @@ void oracle_cut(char *to, size_t room, const char *text, int characters)
 	to[i] = '\0';
 }
 
+struct oracle_session *oracle_session(const struct oracle *o, int session)
+{
+	if (session < 0 || session >= o->n || o->sessions[session].purged)
+		return NULL;
+	return &o->sessions[session];
+}
+
 /* ---- creating ---- */
 
 /* The session that was made with this operation id, or -1. */
 int oracle_made_by(const struct oracle *o, const char *op)
 {
 	for (int i = 0; *op && i < o->n; i++) {
-		if (strcmp(o->sessions[i].start.op, op) == 0)
+		if (!o->sessions[i].purged &&
+		    strcmp(o->sessions[i].start.op, op) == 0)
 			return i;
 	}
 	return -1;
@@ -72,17 +80,20 @@ int oracle_made_by(const struct oracle *o, const char *op)
 static bool same_start(const struct oracle_start *a,
 		       const struct oracle_start *b)
 {
-	return a->subagent == b->subagent && a->is_fork == b->is_fork &&
-	       strcmp(a->key, b->key) == 0 &&
+	return a->subagent == b->subagent && a->book == b->book &&
+	       a->is_fork == b->is_fork && strcmp(a->key, b->key) == 0 &&
 	       (!a->subagent || a->parent == b->parent);
 }
 
 static int check_start(struct oracle *o, const struct oracle_start *start)
 {
 	if (start->subagent) {
-		if (start->parent < 0 || start->parent >= o->n)
+		const struct oracle_session *s =
+			oracle_session(o, start->parent);
+
+		if (!s)
 			return ORACLE_NOT_FOUND;
-		if (o->sessions[start->parent].deleted)
+		if (s->deleted)
 			return ORACLE_DELETED;
 	}
 	for (int i = 0; i < start->n_aliases; i++) {
@@ -157,9 +168,9 @@ int oracle_create(struct oracle *o, const struct oracle_start *start,
 int oracle_find_live(struct oracle *o, int session, struct oracle_session **ret,
 		     struct oracle_answer *answer)
 {
-	if (session < 0 || session >= o->n)
+	*ret = oracle_session(o, session);
+	if (!*ret)
 		return ORACLE_NOT_FOUND;
-	*ret = &o->sessions[session];
 	*answer = (struct oracle_answer){ .session = session };
 	return (*ret)->deleted ? ORACLE_DELETED : ORACLE_OK;
 }
@@ -185,7 +196,7 @@ int oracle_patch(struct oracle *o, int session, int setting, const char *value,
 	return ORACLE_OK;
 }
 
-static void hide(struct oracle_session *s, int target, bool hidden, int64_t now)
+void oracle_hide(struct oracle_session *s, int target, bool hidden, int64_t now)
 {
 	struct oracle_event *e = &s->events[target - 1];
 	const char *shown;
@@ -208,11 +219,13 @@ static void hide(struct oracle_session *s, int target, bool hidden, int64_t now)
 }
 
 int oracle_redact(struct oracle *o, int session, const int *targets, int n,
-		  bool undo, int64_t now, struct oracle_answer *ret)
+		  bool undo, int token, int64_t now, struct oracle_answer *ret)
 {
 	struct oracle_session *s;
 	int r = oracle_find_live(o, session, &s, ret), before;
 
+	if (r == ORACLE_OK)
+		r = oracle_check_lease(s, token, now);
 	if (r != ORACLE_OK)
 		return r;
 	for (int i = 0; i < n; i++) {
@@ -225,7 +238,7 @@ int oracle_redact(struct oracle *o, int session, const int *targets, int n,
 	for (int i = 0; i < n; i++) {
 		if (undo ? s->events[targets[i] - 1].hidden :
 			   !oracle_hidden(o, session, targets[i]))
-			hide(s, targets[i], !undo, now);
+			oracle_hide(s, targets[i], !undo, now);
 	}
 	if (s->n > before) {
 		ret->first = before + 1;
@@ -236,7 +249,7 @@ int oracle_redact(struct oracle *o, int session, const int *targets, int n,
 	return ORACLE_OK;
 }
 
-int oracle_delete(struct oracle *o, int session, int64_t now,
+int oracle_delete(struct oracle *o, int session, int token, int64_t now,
 		  struct oracle_answer *ret)
 {
 	struct oracle_session *s;
@@ -244,6 +257,9 @@ int oracle_delete(struct oracle *o, int session, int64_t now,
 
 	if (r != ORACLE_OK)
 		return r == ORACLE_DELETED ? ORACLE_OK : r;
+	r = oracle_check_lease(s, token, now);
+	if (r != ORACLE_OK)
+		return r;
 	s->n_freed = 0;
 	for (int i = 0; i < o->n_names; i++) {
 		if (o->names[i].holder != session)

@@ -22,7 +22,9 @@ enum oracle_code {
 	ORACLE_STALE,
 	ORACLE_OP_MISMATCH,
 	ORACLE_DELETED,
-	ORACLE_AMBIGUOUS
+	ORACLE_AMBIGUOUS,
+	ORACLE_LEASED,
+	ORACLE_MEMORY_NOT_FOUND
 };
 
 /* What somebody said. */
@@ -31,6 +33,7 @@ struct oracle_message {
 	char text[1200];   /* of its text part; empty: it has none */
 	bool results_only; /* of the user: nothing but results of tools */
 	char image[16];    /* base64 behind the text, or empty */
+	char from[16];     /* id of who said it, or empty */
 	bool background;
 	bool has_usage;
 	long input, output;
@@ -39,14 +42,24 @@ struct oracle_message {
 
 struct oracle_event {
 	char type; /* S(ession) M(essage) P(atch) N(ame) R(edact) D(elete)
-		      U: restored, K: marker */
+		      U: restored, K: marker, T(odos), L(ease), m(emory),
+		      f(orget), C: what a purged one had cost, Z: purged,
+		      G(one), 0: it is one of those that a G before it stands
+		      for */
 	int64_t ts;
 	bool hidden; /* by this session itself */
 	int marker;  /* in force before it, or 0 */
 	int first;   /* K: where the window begins */
 	char summary[64];
 	char op[40];
-	int more; /* of the same request, still to come */
+	int more;          /* of the same request, still to come */
+	bool was_message;  /* before it went */
+	int to;            /* G: the last that it stands for */
+	bool bare;         /* G: and says nothing of what they meant */
+	char note[64];     /* m: its text; T: the statuses, a letter each */
+	char note_id[32];  /* m: as the store calls it */
+	int target;        /* f: what is forgotten */
+	int64_t forgotten; /* m: when, or 0 */
 	struct oracle_message message;
 };
 
@@ -75,7 +88,7 @@ enum oracle_setting {
 
 /* What a session is made with. */
 struct oracle_start {
-	bool subagent;
+	bool subagent, book;
 	int parent; /* with subagent; -1: one that does not exist */
 	char key[64];
 	char aliases[ORACLE_ALIASES][64];
@@ -108,12 +121,20 @@ struct oracle_session {
 		deleted;              /* deleted 0: it lives */
 	struct oracle_name freed[80]; /* by its last deletion */
 	int n_freed;
+	char id[32];  /* as the store calls it: sorts what is of one time */
+	bool purged;  /* nobody sees it; some of it may be left for forks */
+	bool dropped; /* purged, and nothing is left */
+	char lease_owner[16]; /* with lease_token 0: none was given */
+	int lease_token;
+	int64_t lease_until;
+	char todos[64]; /* statuses, a letter each */
+	bool has_todos; /* they were set */
 };
 
 struct oracle {
 	struct oracle_session *sessions;
 	int n;
-	struct oracle_name names[64];
+	struct oracle_name names[128];
 	int n_names;
 };
 
@@ -130,18 +151,24 @@ void oracle_free(struct oracle *o);
 
 int oracle_create(struct oracle *o, const struct oracle_start *start,
 		  int64_t now, struct oracle_answer *ret);
-/* expect < 0: nothing is expected.  op may be empty. */
-int oracle_append(struct oracle *o, int session, const struct oracle_message *m,
-		  int n, const char *op, int expect, int64_t now,
-		  struct oracle_answer *ret);
+/* Messages that are said at once. */
+struct oracle_words {
+	struct oracle_message v[4];
+	int n;
+	char op[40]; /* or empty */
+	int expect;  /* < 0: nothing is expected */
+	int token;
+};
+int oracle_append(struct oracle *o, int session, const struct oracle_words *x,
+		  int64_t now, struct oracle_answer *ret);
 int oracle_patch(struct oracle *o, int session, int setting, const char *value,
 		 int64_t now, struct oracle_answer *ret);
 /* how: '+' add, '>' move, '-' remove */
 int oracle_rename(struct oracle *o, int session, char how, const char *name,
 		  int64_t now, struct oracle_answer *ret);
 int oracle_redact(struct oracle *o, int session, const int *targets, int n,
-		  bool undo, int64_t now, struct oracle_answer *ret);
-int oracle_delete(struct oracle *o, int session, int64_t now,
+		  bool undo, int token, int64_t now, struct oracle_answer *ret);
+int oracle_delete(struct oracle *o, int session, int token, int64_t now,
 		  struct oracle_answer *ret);
 int oracle_restore(struct oracle *o, int session, int64_t now,
 		   struct oracle_answer *ret);
@@ -160,10 +187,51 @@ struct oracle_change {
 	int n;
 };
 int oracle_window(struct oracle *o, int session, const struct oracle_change *c,
-		  int64_t now, struct oracle_answer *ret);
+		  int token, int64_t now, struct oracle_answer *ret);
+
+/* ---- leases, todos, memories (oracle_notes.c) ---- */
+
+/* Whether somebody has it now. */
+bool oracle_is_leased(const struct oracle_session *s, int64_t now);
+/* how: A(cquire), N: renew, R(elease), T(akeover). */
+int oracle_lease(struct oracle *o, int session, char how, const char *owner,
+		 int token, int64_t ms, int64_t now, struct oracle_answer *ret);
+int oracle_set_todos(struct oracle *o, int session, const char *statuses,
+		     int token, int64_t now, struct oracle_answer *ret);
+/* The book with this key, which may be a new one: of a project, or of all. */
+int oracle_book(struct oracle *o, const char *key, const char *project,
+		int64_t now);
+int oracle_remember(struct oracle *o, int session, const char *text,
+		    int64_t now, struct oracle_answer *ret);
+int oracle_forget(struct oracle *o, int session, int number, int64_t now,
+		  struct oracle_answer *ret);
+
+/* ---- erase, reclaim, purge (oracle_drop.c) ---- */
+
+struct oracle_report {
+	int sessions, events, blobs;
+	int forks, held; /* forks that hold some, and events of that */
+	int refused;
+};
+
+/* The session whose line it is. */
+int oracle_owner(const struct oracle *o, int session, int number);
+int oracle_erase(struct oracle *o, int session, const int *targets, int n,
+		 int token, int64_t now, struct oracle_report *ret);
+int oracle_reclaim(struct oracle *o, int session, int token, int64_t now,
+		   struct oracle_report *ret);
+int oracle_purge(struct oracle *o, int session, int token, int64_t now,
+		 struct oracle_report *ret);
+int oracle_purge_user(struct oracle *o, const char *user, int64_t now,
+		      struct oracle_report *ret);
+/* All that is there once more, to try something out. */
+struct oracle *oracle_copy(const struct oracle *o);
 
 /* Whether the session does not show its event `number`. */
 bool oracle_hidden(const struct oracle *o, int session, int number);
+
+/* The session, or NULL if nobody sees it. */
+struct oracle_session *oracle_session(const struct oracle *o, int session);
 
 /* Find a session by name or slug. */
 int oracle_find(const struct oracle *o, const char *name, int *ret);
@@ -177,7 +245,7 @@ struct oracle_query {
 	char exact[SETTINGS][64]; /* slug to user; empty: any */
 	char text[64];            /* in slug, project or first words */
 	int parent;               /* -1: any */
-	bool primary, subagent;   /* both or none: all kinds */
+	bool primary, subagent;   /* none: all kinds, books too */
 	bool deleted;             /* also those */
 	bool by_creation;
 };

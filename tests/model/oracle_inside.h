@@ -22,6 +22,11 @@ void oracle_cut(char *to, size_t room, const char *text, int characters);
 int oracle_made_by(const struct oracle *o, const char *op);
 void oracle_begin(struct oracle *o, const struct oracle_start *start,
 		  int64_t now, struct oracle_answer *ret);
+/* May who shows this token write? */
+int oracle_check_lease(const struct oracle_session *s, int token, int64_t now);
+/* Hide or show one message. */
+void oracle_hide(struct oracle_session *s, int target, bool hidden,
+		 int64_t now);
 /* What every change of a session begins with; nothing has changed yet. */
 int oracle_find_live(struct oracle *o, int session, struct oracle_session **ret,
 		     struct oracle_answer *answer);

@@ -34,11 +34,12 @@ static bool contains(const char *text, const char *wanted)
 static bool matches(const struct oracle_session *s,
 		    const struct oracle_query *q)
 {
-	bool all_kinds = q->primary == q->subagent;
+	bool all_kinds = !q->primary && !q->subagent;
 
-	if (s->deleted && !q->deleted)
+	if (s->purged || (s->deleted && !q->deleted))
 		return false;
-	if (!all_kinds && s->start.subagent != q->subagent)
+	if (!all_kinds &&
+	    (s->start.book || !(s->start.subagent ? q->subagent : q->primary)))
 		return false;
 	if (q->parent >= 0 &&
 	    !(s->start.subagent && s->start.parent == q->parent) &&
@@ -60,7 +61,7 @@ static bool is_before(const struct oracle *o, bool by_creation, int a, int b)
 	int64_t at_x = by_creation ? x->created : x->interaction;
 	int64_t at_y = by_creation ? y->created : y->interaction;
 
-	return at_x != at_y ? at_x > at_y : a > b;
+	return at_x != at_y ? at_x > at_y : strcmp(x->id, y->id) > 0;
 }
 
 int oracle_list(const struct oracle *o, const struct oracle_query *q, int *out)

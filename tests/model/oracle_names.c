@@ -17,7 +17,7 @@ static struct oracle_name *make_name(struct oracle *o, const char *name)
 	if (found)
 		return found;
 	found = &o->names[o->n_names++];
-	assert(o->n_names <= 64);
+	assert(o->n_names <= 128);
 	SET(found->name, name);
 	found->holder = -1;
 	return found;
@@ -71,7 +71,8 @@ int oracle_find(const struct oracle *o, const char *name, int *ret)
 	for (int i = 0; i < o->n; i++) {
 		const struct oracle_session *s = &o->sessions[i];
 
-		if (s->deleted || strcmp(s->settings[SETTING_SLUG], name) != 0)
+		if (s->purged || s->deleted ||
+		    strcmp(s->settings[SETTING_SLUG], name) != 0)
 			continue;
 		found = i;
 		hits++;

@@ -20,7 +20,7 @@ static void pay(struct oracle *o, int session, const struct oracle_message *m)
 		return;
 	spend(&s->own, m);
 	spend(&s->total, m);
-	while (s->start.subagent) {
+	while (s->start.subagent && !s->purged) {
 		s = &o->sessions[s->start.parent];
 		spend(&s->total, m);
 	}
@@ -71,59 +71,63 @@ static bool same_message(const struct oracle_message *a,
 	return a->role == b->role && a->results_only == b->results_only &&
 	       strcmp(a->text, b->text) == 0 &&
 	       strcmp(a->image, b->image) == 0 &&
-	       a->has_usage == b->has_usage &&
+	       strcmp(a->from, b->from) == 0 && a->has_usage == b->has_usage &&
 	       (!a->has_usage ||
 		(a->input == b->input && a->output == b->output &&
 		 a->cost_milli == b->cost_milli));
 }
 
 /* Whether the operation id at events[at] stands for these very messages. */
-static bool same_request(const struct oracle_session *s, int at,
-			 const struct oracle_message *m, int n)
+static int same_request(const struct oracle_session *s, int at,
+			const struct oracle_words *x)
 {
-	if (s->events[at].type != 'M' || s->events[at].more != n - 1)
-		return false;
-	for (int i = 0; i < n; i++) {
-		if (!same_message(&s->events[at + i].message, &m[i]))
-			return false;
+	for (int i = 0; i < x->n; i++) {
+		const struct oracle_event *e = &s->events[at + i];
+
+		/* What it was is not known any more, only that it was. */
+		if (e->type == 'G' || e->type == 0)
+			return ORACLE_DELETED;
+		if (e->type != 'M' || s->events[at].more != x->n - 1 ||
+		    !same_message(&e->message, &x->v[i]))
+			return ORACLE_OP_MISMATCH;
 	}
-	return true;
+	return ORACLE_OK;
 }
 
-int oracle_append(struct oracle *o, int session, const struct oracle_message *m,
-		  int n, const char *op, int expect, int64_t now,
-		  struct oracle_answer *ret)
+int oracle_append(struct oracle *o, int session, const struct oracle_words *x,
+		  int64_t now, struct oracle_answer *ret)
 {
-	struct oracle_session *s;
+	struct oracle_session *s = oracle_session(o, session);
+	int r;
 
-	if (session < 0 || session >= o->n)
+	if (!s)
 		return ORACLE_NOT_FOUND;
-	s = &o->sessions[session];
 	/* The id with which the session was made is another matter, and so are
 	 * those of its parents. */
-	for (int i = s->base + 1; *op && i < s->n; i++) {
-		if (strcmp(s->events[i].op, op) != 0)
+	for (int i = s->base + 1; *x->op && i < s->n; i++) {
+		if (strcmp(s->events[i].op, x->op) != 0)
 			continue;
-		if (!same_request(s, i, m, n))
-			return ORACLE_OP_MISMATCH;
 		*ret = (struct oracle_answer){ .session = session,
 					       .first = i + 1,
-					       .count = n,
+					       .count = x->n,
 					       .replayed = true };
-		return ORACLE_OK;
+		return same_request(s, i, x);
 	}
 	if (s->deleted)
 		return ORACLE_DELETED;
-	if (expect >= 0 && expect != s->content)
+	r = oracle_check_lease(s, x->token, now);
+	if (r != ORACLE_OK)
+		return r;
+	if (x->expect >= 0 && x->expect != s->content)
 		return ORACLE_STALE;
 	*ret = (struct oracle_answer){ .session = session,
 				       .first = s->n + 1,
-				       .count = n };
-	for (int i = 0; i < n; i++) {
-		oracle_speak(o, session, &m[i], now);
-		s->events[s->n - 1].more = n - 1 - i;
+				       .count = x->n };
+	for (int i = 0; i < x->n; i++) {
+		oracle_speak(o, session, &x->v[i], now);
+		s->events[s->n - 1].more = x->n - 1 - i;
 		if (i == 0)
-			SET(s->events[s->n - 1].op, op);
+			SET(s->events[s->n - 1].op, x->op);
 	}
 	return ORACLE_OK;
 }

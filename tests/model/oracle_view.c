@@ -33,7 +33,8 @@ int oracle_from_end(const struct oracle *o, int session, int first, int last,
 	return 0;
 }
 
-/* How many messages up to `at` a fork of `session` has. */
+/* How many messages up to `at` a fork of `session` has: those up to the last one
+ * that is there, and what was dropped for its space before that. */
 static int count_up_to(const struct oracle *o, int session, int at)
 {
 	const struct oracle_session *s = &o->sessions[session];
@@ -44,8 +45,12 @@ static int count_up_to(const struct oracle *o, int session, int at)
 		s = &o->sessions[session];
 	}
 	n = s->inherited;
+	while (at > s->base && s->events[at - 1].type != 'M')
+		at--;
 	for (int i = s->base + 1; i <= at; i++)
-		n += oracle_is_shown(o, session, i);
+		n += oracle_is_shown(o, session, i) ||
+		     (s->events[i - 1].was_message &&
+		      !oracle_hidden(o, session, i));
 	return n;
 }
 
@@ -62,7 +67,11 @@ static void begin_fork(struct oracle *o, int session, int at, int inherited,
 		       const char *slug, const char *op, int64_t now,
 		       struct oracle_answer *ret)
 {
-	struct oracle_start start = { .is_fork = true, .forked_from = session };
+	struct oracle_start start = {
+		.is_fork = true,
+		.forked_from = session,
+		.book = o->sessions[session].start.book,
+	};
 	struct oracle_session *s, *from;
 	struct oracle_event *header;
 	int parent = session;
@@ -118,10 +127,13 @@ int oracle_fork(struct oracle *o, int session, int at, const char *slug,
 					       .created = true };
 		return ORACLE_OK;
 	}
-	if (session < 0 || session >= o->n)
+	s = oracle_session(o, session);
+	if (!s)
 		return ORACLE_NOT_FOUND;
-	s = &o->sessions[session];
 	if (at > s->n)
+		return ORACLE_NOT_FOUND;
+	/* What is gone for good is not there. */
+	if (at && (s->events[at - 1].type == 'G' || !s->events[at - 1].type))
 		return ORACLE_NOT_FOUND;
 	point = oracle_from_end(o, session, 1, at ? at : s->n, 1);
 	if (!point)
@@ -152,13 +164,15 @@ static bool same_beginning(const struct oracle *o, int session, int a, int b)
 }
 
 int oracle_window(struct oracle *o, int session, const struct oracle_change *c,
-		  int64_t now, struct oracle_answer *ret)
+		  int token, int64_t now, struct oracle_answer *ret)
 {
 	struct oracle_session *s;
 	struct oracle_event *e;
 	char summary[64], was[64];
 	int r = oracle_find_live(o, session, &s, ret), first, begins;
 
+	if (r == ORACLE_OK)
+		r = oracle_check_lease(s, token, now);
 	if (r != ORACLE_OK)
 		return r;
 	window_at(s, s->marker, &first, was);

@@ -51,6 +51,8 @@ static int code_of(int oracle_code)
 		[ORACLE_OP_MISMATCH] = WEFT_OP_MISMATCH,
 		[ORACLE_DELETED] = WEFT_DELETED,
 		[ORACLE_AMBIGUOUS] = WEFT_AMBIGUOUS,
+		[ORACLE_LEASED] = WEFT_LEASED,
+		[ORACLE_MEMORY_NOT_FOUND] = WEFT_MEMORY_NOT_FOUND,
 	};
 
 	return codes[oracle_code];
@@ -81,6 +83,30 @@ struct weft_id world_id(const struct world *w, int session)
 	static const struct weft_id nobody = { { 1, 0x9f, 3, 4, 5 } };
 
 	return session < 0 ? nobody : w->ids[session];
+}
+
+yyjson_doc *world_call(struct world *w, int *ret, const char *format, ...)
+{
+	struct weft_answer *answer = NULL;
+	yyjson_doc *doc = NULL;
+	char request[4096];
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(request, sizeof(request), format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= sizeof(request)) {
+		world_wrong(w, "a call of %d bytes", n);
+		n = 0;
+	}
+	*ret = weft_call(w->store, request, (size_t)n, &answer, &w->err);
+	if (*ret == WEFT_OK &&
+	    json_parse(str_of(weft_answer_text(answer, NULL)), NULL, &doc,
+		       &w->err) < 0)
+		world_wrong(w, "answer to %.100s: %s", request, w->err.message);
+	weft_answer_free(answer);
+	return doc;
 }
 
 /* ---- opening and closing ---- */
@@ -205,6 +231,17 @@ static void run_task(struct world *w, uint32_t task, const char *name)
 			    STR_ARG(report.problems[0].reason));
 }
 
+/* Somebody sets it, forwards or back. */
+static void act_clock(struct world *w, const uint32_t *r)
+{
+	static const int64_t jumps[] = { 3600 * 1000, 86400 * 1000, -1, -60000,
+					 -3600 * 1000 };
+
+	w->now_ms += jumps[r[0] % ARRAY_LEN(jumps)];
+	world_say(w, "clock %+lld ms",
+		  (long long)jumps[r[0] % ARRAY_LEN(jumps)]);
+}
+
 static void act_checkpoint(struct world *w, const uint32_t *r)
 {
 	(void)r;
@@ -231,16 +268,21 @@ static void act_suspend(struct world *w, const uint32_t *r)
 }
 
 const struct act_kind act_kinds[] = {
-	{ "create", 12, act_create },  { "append", 35, act_append },
-	{ "patch", 8, act_patch },     { "rename", 10, act_rename },
-	{ "fork", 8, act_fork },       { "window", 8, act_window },
-	{ "redact", 8, act_redact },   { "delete", 6, act_delete },
-	{ "restore", 5, act_restore }, { "read", 8, look_read },
-	{ "record", 8, look_record },  { "names", 4, look_names },
-	{ "list", 8, look_list },      { "everything", 1, look_everything },
-	{ "reopen", 2, act_reopen },   { "checkpoint", 2, act_checkpoint },
-	{ "reindex", 2, act_reindex }, { "verify", 1, act_verify },
-	{ "suspend", 1, act_suspend }, { "search", 3, look_search },
+	{ "create", 12, act_create },    { "append", 35, act_append },
+	{ "patch", 8, act_patch },       { "rename", 10, act_rename },
+	{ "fork", 8, act_fork },         { "window", 8, act_window },
+	{ "redact", 8, act_redact },     { "delete", 6, act_delete },
+	{ "restore", 5, act_restore },   { "read", 8, look_read },
+	{ "record", 8, look_record },    { "names", 4, look_names },
+	{ "list", 8, look_list },        { "everything", 1, look_everything },
+	{ "reopen", 2, act_reopen },     { "checkpoint", 2, act_checkpoint },
+	{ "reindex", 2, act_reindex },   { "verify", 1, act_verify },
+	{ "suspend", 1, act_suspend },   { "search", 3, look_search },
+	{ "erase", 3, act_erase },       { "reclaim", 3, act_reclaim },
+	{ "purge", 2, act_purge },       { "purge_user", 1, act_purge_user },
+	{ "lease", 6, act_lease },       { "todos", 4, act_todos },
+	{ "remember", 5, act_remember }, { "forget", 3, act_forget },
+	{ "notes", 3, look_notes },      { "clock", 2, act_clock },
 };
 const size_t n_act_kinds = ARRAY_LEN(act_kinds);
 

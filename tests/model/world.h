@@ -9,6 +9,7 @@
 #define WORLD_H
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "engine/engine.h"
 #include "model/oracle.h"
 #include "weft/weft.h"
@@ -67,6 +68,19 @@ int world_pick(const struct world *w, uint32_t r);
 /* The id of a session that is there, or of one that is not. */
 struct weft_id world_id(const struct world *w, int session);
 
+/* What to show as the token of its lease: mostly the right one. */
+int world_token(const struct world *w, int session, uint32_t r);
+/* A session was made that the oracle has, too. */
+void world_note_id(struct world *w, const struct weft_id *id);
+struct request *world_request(struct world *w, uint32_t kind, int session);
+struct weft_str world_keep(struct request *q, const char *text);
+/* Run the request and compare its answer; it is used up. */
+void world_request_run(struct world *w, const char *what, struct request *q,
+		       int expected, const struct oracle_answer *answer);
+/* Call a method; the answer, or NULL if the call failed with *ret. */
+yyjson_doc *world_call(struct world *w, int *ret, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* acts.c */
 extern const char *const world_names[];
 extern const size_t n_world_names;
@@ -83,6 +97,19 @@ void act_fork(struct world *w, const uint32_t *r);
 void act_window(struct world *w, const uint32_t *r);
 void act_delete(struct world *w, const uint32_t *r);
 void act_restore(struct world *w, const uint32_t *r);
+
+/* act_drop.c */
+void act_erase(struct world *w, const uint32_t *r);
+void act_reclaim(struct world *w, const uint32_t *r);
+void act_purge(struct world *w, const uint32_t *r);
+void act_purge_user(struct world *w, const uint32_t *r);
+
+/* act_notes.c */
+void act_lease(struct world *w, const uint32_t *r);
+void act_todos(struct world *w, const uint32_t *r);
+void act_remember(struct world *w, const uint32_t *r);
+void act_forget(struct world *w, const uint32_t *r);
+void look_notes(struct world *w, const uint32_t *r);
 
 /* looks.c */
 void look_read(struct world *w, const uint32_t *r);
