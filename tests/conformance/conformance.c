@@ -19,6 +19,7 @@
 static const struct suite *const suites[] = {
 	&event_suite,
 	&write_suite,
+	&rewrite_suite,
 	&name_suite,
 	&list_suite,
 	&blob_suite,

@@ -192,7 +192,7 @@ extern const struct suite event_suite, write_suite, name_suite, list_suite,
 	public_agents_suite, public_pains_suite, compat_pico_suite,
 	compat_claw_suite, public_blob_suite, compat_hygge_session_suite,
 	compat_hygge_message_suite, compat_hygge_note_suite;
-extern const struct suite public_search_suite, public_drop_suite,
+extern const struct suite rewrite_suite, public_search_suite, public_drop_suite,
 	public_drop_random_suite, drop_race_suite;
 
 #endif
