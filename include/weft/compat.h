@@ -246,9 +246,9 @@ WEFT_API int weft_chat_load_session(struct weft_store *store, const char *id,
 				    struct weft_error *err);
 
 /*
- * The chat that a user was in last on a platform: "list" by user and channel,
- * newest interaction first.  NOT_FOUND if there is none; whether it is too old
- * to go on with is the reset policy's to say (docs/LIFECYCLE.md).
+ * The chat that a user was in last on a platform, by user and channel, newest
+ * interaction first.  What has expired, and what is over by the reset policy
+ * (docs/LIFECYCLE.md), is passed over.  NOT_FOUND if there is none that goes on.
  */
 WEFT_API int weft_chat_load_last_session(struct weft_store *store,
 					 const char *user, size_t user_len,

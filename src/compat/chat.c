@@ -3,8 +3,10 @@
 #include "weft/compat.h"
 
 #include "base/error.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "compat/ask.h"
+#include "engine/engine.h"
 #include "engine/options.h"
 #include "route/norm.h"
 
@@ -158,25 +160,30 @@ int weft_chat_load_last_session(struct weft_store *store, const char *user,
 				struct weft_error *err)
 {
 	CLEANUP(ask_done) struct ask a;
-	struct weft_str who, where, list, session;
-	size_t pos = 0;
+	struct engine *e = weft_store_engine(store);
+	struct weft_str who, where;
+	char text[WEFT_ID_CHARS + 1];
+	struct weft_id id;
 
 	ask_init(&a, store, err);
 	ask_place(&a, ret);
 	who = ask_filled(&a, "user", user, user_len);
 	where = ask_filled(&a, "platform", platform, platform_len);
-	ask_method(&a, "list");
-	ask_add_text(&a, "user", who);
-	ask_add_text(&a, "channel", norm_clean(where, &a.arena));
-	ask_add_u64(&a, "limit", 1);
-	list = json_member(ask_answer(&a), "sessions");
+	if (!a.error && !e)
+		return fail(a.err, WEFT_INVALID,
+			    store ? "the store has been closed" :
+				    "no store given");
+	if (!a.error)
+		a.error = engine_last_session(
+			e, who, norm_clean(where, &a.arena), &id, a.err);
 	if (a.error)
 		return a.error;
-	if (!json_next_element(list, &pos, &session))
+	if (id_is_zero(&id))
 		return fail(a.err, WEFT_NOT_FOUND,
-			    "'%.*s' has no session on '%.*s'", STR_ARG(who),
-			    STR_ARG(where));
-	return give_loaded(&a, session, ret);
+			    "'%.*s' has no session on '%.*s' that goes on",
+			    STR_ARG(who), STR_ARG(where));
+	id_format(&id, text);
+	return give_loaded(&a, show(&a, str_of(text)), ret);
 }
 
 /* ---- save ---- */

@@ -245,6 +245,12 @@ int engine_set_user_agent(struct engine *e, struct weft_str user,
 			  struct weft_str agent, struct arena *a,
 			  struct weft_error *err);
 
+/* The conversation that a user was in last on a channel, and that is not over;
+ * zero if there is none. */
+int engine_last_session(struct engine *e, struct weft_str user,
+			struct weft_str channel, struct weft_id *ret,
+			struct weft_error *err);
+
 /* How long each text of a message's context may be. */
 #define ROUTE_TEXT_MAX KIB(4)
 

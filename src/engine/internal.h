@@ -102,6 +102,14 @@ int route_displaces(const struct route *r, const struct name_rec *name,
 bool route_may_promote(const struct name_rec *name,
 		       const struct session_rec *rec);
 
+/* Whether a conversation is over by its expiry or by a policy, and nobody is at
+ * work in it. */
+bool session_is_over(const struct session_rec *rec,
+		     const struct config_reset *policy, int64_t now_ms);
+
+/* When conversations of one person on a channel begin anew by themselves. */
+struct config_reset routing_policy(struct engine *e, struct weft_str channel);
+
 /* Whether a message that arrives now begins a new conversation. */
 bool route_is_over(const struct route *r, const struct session_rec *rec,
 		   int64_t now_ms);

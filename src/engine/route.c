@@ -281,17 +281,38 @@ bool route_may_promote(const struct name_rec *name,
 	       (rec->message_count || rec->inherited_count || rec->window_seq);
 }
 
+bool session_is_over(const struct session_rec *rec,
+		     const struct config_reset *policy, int64_t now_ms)
+{
+	/* Nobody's turn is cut in two. */
+	if (lease_in_force(rec, now_ms) || turn_is_running(rec, now_ms))
+		return false;
+	return lifecycle_is_expired(rec->expires_at, now_ms) ||
+	       lifecycle_is_stale(policy, rec->last_interaction_at, now_ms,
+				  lifecycle_local_offset);
+}
+
 bool route_is_over(const struct route *r, const struct session_rec *rec,
 		   int64_t now_ms)
 {
-	/* Nobody's turn is cut in two, and a caller's own key is the
-	 * caller's. */
-	if (lease_in_force(rec, now_ms) || turn_is_running(rec, now_ms) ||
-	    r->own_key || rec->key.len == 0)
-		return false;
-	return lifecycle_is_expired(rec->expires_at, now_ms) ||
-	       lifecycle_is_stale(&r->reset, rec->last_interaction_at, now_ms,
-				  lifecycle_local_offset);
+	/* A caller's own key is the caller's. */
+	return !r->own_key && rec->key.len &&
+	       session_is_over(rec, &r->reset, now_ms);
+}
+
+struct config_reset routing_policy(struct engine *e, struct weft_str channel)
+{
+	const struct route_context direct = { .channel = channel };
+	CLEANUP(arena_done) struct arena a;
+	struct config_reset policy = { .mode = RESET_UNSET };
+
+	arena_init(&a, MIB(1));
+	(void)pthread_rwlock_rdlock(&e->routing.lock);
+	if (e->routing.config)
+		policy = lifecycle_policy(&e->routing.config->config, &direct,
+					  &a);
+	(void)pthread_rwlock_unlock(&e->routing.lock);
+	return policy;
 }
 
 /* Whom people share a conversation with, they should know. */

@@ -386,6 +386,56 @@ static void the_last_chat_of_a_user(void **state)
 	assert_null(answer);
 }
 
+/* A chat that is over is not the one to go on with. */
+static void the_last_chat_that_goes_on(void **state)
+{
+	static const char idle[] =
+		"{\"lifecycle\":{\"reset_by_channel\":{\"irc\":{\"mode\":"
+		"\"idle\",\"idle_minutes\":60}}}}";
+	struct desk *d = *state;
+	struct weft_answer *answer = NULL;
+	const char *first = at(d, new_chat(d, "ann-6", "irc"), "id");
+	const char *second;
+
+	d->now_ms += 1000;
+	second = at(d, new_chat(d, "ann-6", "irc"), "id");
+	(void)desk_call(d,
+			"{\"method\":\"set\",\"session\":\"%s\",\"changes\":"
+			"{\"expires_at\":\"2099-01-01T00:00:00Z\"}}",
+			second);
+	assert_string_equal(
+		at(d, CALL(d, answer, try_last(d, "ann-6", "irc", &answer)),
+		   "session.id"),
+		second);
+	d->now_ms = INT64_C(4070908800000); /* that very moment */
+	assert_string_equal(
+		at(d, CALL(d, answer, try_last(d, "ann-6", "irc", &answer)),
+		   "session.id"),
+		first);
+	desk_ok(d, weft_configure(d->store, idle, strlen(idle), &d->err));
+	desk_fails(d, try_last(d, "ann-6", "irc", &answer), WEFT_NOT_FOUND,
+		   "that goes on");
+	(void)desk_say(d, first, "here");
+	d->now_ms += INT64_C(3600000);
+	assert_string_equal(
+		at(d, CALL(d, answer, try_last(d, "ann-6", "irc", &answer)),
+		   "session.id"),
+		first);
+	d->now_ms++;
+	desk_fails(d, try_last(d, "ann-6", "irc", &answer), WEFT_NOT_FOUND,
+		   "that goes on");
+	/* Nobody's turn is cut in two. */
+	(void)desk_call(d,
+			"{\"method\":\"turn\",\"session\":\"%s\","
+			"\"state\":\"begun\"}",
+			first);
+	assert_string_equal(
+		at(d, CALL(d, answer, try_last(d, "ann-6", "irc", &answer)),
+		   "session.id"),
+		first);
+	assert_null(answer);
+}
+
 /* Whom the user talked to last answers, unless somebody else is asked for. */
 static void a_chat_goes_to_the_agent_used_last(void **state)
 {
@@ -478,6 +528,8 @@ static const struct CMUnitTest tests[] = {
 	CASE("assistant: saving writes what is new (differs)",
 	     saving_writes_what_is_new),
 	CASE("assistant: the last chat of a user", the_last_chat_of_a_user),
+	CASE("assistant: the last chat that goes on",
+	     the_last_chat_that_goes_on),
 	CASE("assistant: a chat goes to the agent used last",
 	     a_chat_goes_to_the_agent_used_last),
 	CASE("assistant: what is no chat is named", what_is_no_chat_is_named),
