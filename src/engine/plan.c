@@ -181,7 +181,12 @@ int plan_batch(void *ctx, struct store_view *view, struct op_list *out,
 	if (r < 0)
 		return broken(p, r);
 	for (struct request *q = p->requests; q; q = q->next) {
+		size_t before = out->n;
+
 		q->status = plan_one(p, q);
+		/* Half of a request must not be written. */
+		if (q->status < 0 && out->n > before)
+			(void)broken(p, q->status);
 		if (!p->broken)
 			continue;
 		if (err)

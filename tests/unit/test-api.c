@@ -633,7 +633,7 @@ static void fails_clearly_without_memory(void **state)
 			weft_answer_free(answer);
 		}
 	}
-	/* The store is well; test-nth-door.c sees that nothing was done. */
+	/* The store is well; crash/nth_door.c sees that nothing was done. */
 	assert_true(is_true(call(lab, "{'method':'verify'}"), "ok"));
 }
 
