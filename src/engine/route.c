@@ -5,6 +5,7 @@
  * alone.  Only what is not found goes through the queue, where it is looked
  * for once more under the lock (plan_route.c).
  */
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
 #include "base/mem.h"
@@ -89,6 +90,8 @@ static int copy_upkeep(const struct config *c, struct arena *a,
 	for (size_t i = 0; i < n; i++) {
 		v[i].agent = arena_str(a, v[i].agent);
 		v[i].channel = arena_str(a, v[i].channel);
+		v[i].account = arena_str(a, v[i].account);
+		v[i].chat_type = arena_str(a, v[i].chat_type);
 	}
 	*ret = (struct upkeep){
 		.hour = (unsigned)c->lifecycle.maintenance_hour,
@@ -341,6 +344,25 @@ static void say_over(struct route *r, const struct session_rec *rec,
 			  "the reset policy says so");
 }
 
+/* When it will be over, so that nobody is surprised. */
+static void say_end(struct route *r, const struct session_rec *rec,
+		    struct arena *a)
+{
+	int64_t end = lifecycle_stale_at(&r->reset, rec->last_interaction_at,
+					 lifecycle_local_offset);
+	char text[TIME_CHARS + 1];
+
+	if (rec->expires_at && (!end || rec->expires_at < end))
+		end = rec->expires_at;
+	if (!end || r->own_key || rec->key.len == 0)
+		return;
+	time_format(end, text);
+	route_say(r, a,
+		  "unless somebody speaks before, a message from %s on begins "
+		  "a new session",
+		  text);
+}
+
 /* ---- what came before it ---- */
 
 static void say_promoted(struct route *r, const struct weft_id *from, bool dry,
@@ -501,6 +523,8 @@ static int find_by_reading(struct engine *e, struct route *r, struct arena *a,
 	ret->over = route_is_over(r, &h.rec, engine_now_ms(e));
 	if (ret->over)
 		say_over(r, &h.rec, engine_now_ms(e), a);
+	else
+		say_end(r, &h.rec, a);
 	return WEFT_OK;
 }
 

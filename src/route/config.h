@@ -119,6 +119,7 @@ struct config_lifecycle {
 struct config_retention_rule {
 	uint32_t kind; /* enum session_kind, 0: any */
 	struct weft_str agent, channel;
+	struct weft_str account, chat_type;          /* of the scope */
 	uint64_t idle_days, max_sessions, max_bytes; /* 0: no limit */
 	struct config_place place;
 };

@@ -339,7 +339,9 @@ static void check_retention(struct config *c, struct arena *a)
 						v[i].kind != KIND_BOOK;
 
 			if (!kind || !covers(v[k].agent, v[i].agent, a) ||
-			    !covers(v[k].channel, v[i].channel, a))
+			    !covers(v[k].channel, v[i].channel, a) ||
+			    !covers(v[k].account, v[i].account, a) ||
+			    !covers(v[k].chat_type, v[i].chat_type, a))
 				continue;
 			warn_of(c, a, &v[i].place,
 				"retention.rules[%zu]: is never used, since "

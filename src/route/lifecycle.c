@@ -137,6 +137,23 @@ bool lifecycle_is_stale(const struct config_reset *policy,
 	return false;
 }
 
+int64_t lifecycle_stale_at(const struct config_reset *policy,
+			   int64_t last_interaction_ms, local_offset *at)
+{
+	int64_t idle = 0, day;
+
+	if (policy->mode != RESET_DAILY && policy->mode != RESET_IDLE)
+		return 0;
+	if (policy->idle_minutes)
+		idle = last_interaction_ms +
+		       (int64_t)policy->idle_minutes * MINUTE_MS + 1;
+	if (policy->mode == RESET_IDLE)
+		return idle;
+	day = lifecycle_next_hour(last_interaction_ms,
+				  (unsigned)policy->at_hour, at);
+	return idle && idle < day ? idle : day;
+}
+
 bool lifecycle_is_expired(int64_t expires_at_ms, int64_t now_ms)
 {
 	return expires_at_ms != 0 && now_ms >= expires_at_ms;

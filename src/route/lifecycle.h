@@ -46,6 +46,10 @@ bool lifecycle_is_stale(const struct config_reset *policy,
 			int64_t last_interaction_ms, int64_t now_ms,
 			local_offset *at);
 
+/* From when on that is so, if nobody speaks before; 0: never. */
+int64_t lifecycle_stale_at(const struct config_reset *policy,
+			   int64_t last_interaction_ms, local_offset *at);
+
 /* Whether a session has outlived itself; 0: it never does. */
 bool lifecycle_is_expired(int64_t expires_at_ms, int64_t now_ms);
 

@@ -49,6 +49,24 @@ static bool is_same(struct weft_str wanted, struct weft_str found,
 	return wanted.len == 0 || str_eq(wanted, norm_clean(found, a));
 }
 
+/* Whether the scope of a session is what a rule is about; one that was never
+ * routed has none. */
+static bool fits_scope(const struct config_retention_rule *r,
+		       const struct session_rec *rec, struct arena *a)
+{
+	struct scope scope;
+
+	if (norm_trim(r->account).len == 0 && norm_trim(r->chat_type).len == 0)
+		return true;
+	if (rec->scope.len == 0 ||
+	    scope_parse(rec->scope, a, &scope, NULL) != WEFT_OK)
+		return false;
+	if (norm_trim(r->account).len &&
+	    !str_eq(norm_account(r->account, a), scope.account))
+		return false;
+	return is_same(r->chat_type, scope_chat_type(&scope), a);
+}
+
 /* Books are no conversations: only a rule that names them is about them. */
 static bool fits(const struct config_retention_rule *r,
 		 const struct session_rec *rec, struct arena *a)
@@ -56,7 +74,7 @@ static bool fits(const struct config_retention_rule *r,
 	if (r->kind ? r->kind != rec->kind : rec->kind == KIND_BOOK)
 		return false;
 	return is_same(r->agent, rec->agent, a) &&
-	       is_same(r->channel, rec->channel, a);
+	       is_same(r->channel, rec->channel, a) && fits_scope(r, rec, a);
 }
 
 /* The number of the rule that counts; n if none does. */

@@ -163,6 +163,19 @@ struct weft_str scope_key(struct weft_str signature, struct arena *a)
 	return NORM_JOIN(a, STR(SCOPE_KEY_PREFIX), str_of(hex));
 }
 
+struct weft_str scope_chat_type(const struct scope *s)
+{
+	struct weft_str chat = value_of(s, dimension_names[DIM_CHAT]);
+	const char *colon = chat.len ? memchr(chat.ptr, ':', chat.len) : NULL;
+
+	if (colon)
+		return (struct weft_str){ chat.ptr,
+					  (size_t)(colon - chat.ptr) };
+	/* What is one person's alone is no group's. */
+	return value_of(s, dimension_names[DIM_SENDER]).len ? STR("direct") :
+							      STR("");
+}
+
 bool scope_is_shared(const struct scope *s)
 {
 	bool shared = false;

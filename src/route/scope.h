@@ -129,6 +129,9 @@ bool scope_eq(const struct scope *x, const struct scope *y);
 /* {"version":1,"agent_id":"main",...} */
 void scope_encode(struct buf *b, const struct scope *s);
 
+/* "direct", "group", ...: what kind of chat it is of; empty if it is of none. */
+struct weft_str scope_chat_type(const struct scope *s);
+
 /* Whether several people may talk in it: it is no direct message, and not of
  * one sender alone. */
 bool scope_is_shared(const struct scope *s);

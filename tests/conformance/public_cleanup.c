@@ -282,6 +282,66 @@ static void rules_are_about_kinds_agents_and_channels(void **state)
 			       "\"content\":\"x\""));
 }
 
+static const char *routed(struct desk *d, const char *type, const char *account)
+{
+	const char *answer = desk_call(
+		d,
+		"{\"method\":\"route\",\"channel\":\"slack\",\"chat_type\":"
+		"\"%s\",\"chat_id\":\"%s-%s\",\"sender_id\":\"u\","
+		"\"account\":\"%s\"}",
+		type, type, account, account);
+	const char *at = strstr(answer, "\"session\":\"");
+
+	assert_non_null(at);
+	return arena_str(&d->arena,
+			 (struct weft_str){ at + strlen("\"session\":\""),
+					    WEFT_ID_CHARS })
+		.ptr;
+}
+
+static void rules_are_about_scopes(void **state)
+{
+	struct desk *d = *state;
+	const char *person = routed(d, "direct", "A.1");
+	const char *group = routed(d, "Group", "A.1");
+	const char *other = routed(d, "group", "b2");
+	const char *plain = spoken(d, "\"channel\":\"slack\"");
+	const char *report;
+	char both[64];
+
+	d->now_ms += 3 * DAY;
+	configure(d, "{\"retention\":{\"rules\":[{\"account\":\"a.1\","
+		     "\"chat_type\":\" GROUP\",\"idle_days\":2}]}}");
+	report = cleanup(d, true);
+	assert_string_equal(ids(d, report, "removed"), group);
+	configure(d, "{\"retention\":{\"rules\":[{\"chat_type\":\"direct\"},"
+		     "{\"account\":\"A.1\",\"idle_days\":2}]}}");
+	assert_string_equal(ids(d, cleanup(d, true), "removed"), group);
+	configure(d, "{\"retention\":{\"rules\":[{\"chat_type\":\"group\","
+		     "\"max_sessions\":1}]}}");
+	assert_string_equal(ids(d, cleanup(d, true), "removed"),
+			    strcmp(group, other) < 0 ? group : other);
+	configure(d, "{\"retention\":{\"rules\":[{\"chat_type\":\"group\","
+		     "\"idle_days\":2}]}}");
+	(void)snprintf(both, sizeof(both), "%s %s", other, group);
+	report = ids(d, cleanup(d, false), "removed");
+	assert_int_equal(strlen(report), strlen(both));
+	assert_non_null(strstr(report, group));
+	assert_non_null(strstr(report, other));
+	assert_false(is_deleted(d, person));
+	assert_false(is_deleted(d, plain));
+	/* By dm_scope the conversation of one person is a direct one, too. */
+	configure(d, "{\"session\":{\"dm_scope\":\"per-channel\"},"
+		     "\"retention\":{\"rules\":[{\"chat_type\":\"direct\","
+		     "\"idle_days\":2}]}}");
+	person = routed(d, "direct", "c3");
+	(void)routed(d, "group", "c3");
+	d->now_ms += 3 * DAY;
+	assert_non_null(strstr(ids(d, cleanup(d, true), "removed"), person));
+	assert_null(strstr(ids(d, cleanup(d, true), "removed"),
+			   routed(d, "group", "c3")));
+}
+
 static void what_has_expired_goes(void **state)
 {
 	struct desk *d = *state;
@@ -506,6 +566,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(what_is_in_use_is_spared),
 	PUBLIC_TEST(caps_keep_the_latest),
 	PUBLIC_TEST(rules_are_about_kinds_agents_and_channels),
+	PUBLIC_TEST(rules_are_about_scopes),
 	PUBLIC_TEST(what_has_expired_goes),
 	PUBLIC_TEST(it_runs_once_after_its_hour),
 	PUBLIC_TEST(it_runs_once_when_clocks_change),

@@ -177,6 +177,45 @@ static void a_pause_ends_a_conversation(void **state)
 					t("2026-05-10T00:00:00Z"), utc));
 }
 
+static bool stale(const struct config_reset *p, int64_t last, int64_t now)
+{
+	return lifecycle_is_stale(p, last, now, berlin);
+}
+
+/* What is foretold is what happens: not a millisecond earlier or later. */
+static void the_end_is_known_before(void **state)
+{
+	static const struct config_reset v[] = {
+		{ .mode = RESET_DAILY, .at_hour = 4 },
+		{ .mode = RESET_DAILY, .at_hour = 2 },
+		{ .mode = RESET_DAILY, .at_hour = 4, .idle_minutes = 90 },
+		{ .mode = RESET_IDLE, .idle_minutes = 30 },
+	};
+	static const char *const days[] = { "2026-03-28T00:00:00Z",
+					    "2026-05-10T00:00:00Z",
+					    "2026-10-24T00:00:00Z" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		for (size_t k = 0; k < 3 * 48 * ARRAY_LEN(days); k++) {
+			int64_t last = t(days[k % ARRAY_LEN(days)]) +
+				       (int64_t)k * 10 * MINUTE;
+			int64_t end = lifecycle_stale_at(&v[i], last, berlin);
+
+			assert_true(end > last);
+			assert_false(stale(&v[i], last, end - 1));
+			assert_true(stale(&v[i], last, end));
+		}
+	}
+	assert_int_equal(
+		lifecycle_stale_at(&(struct config_reset){ 0 }, 5, utc), 0);
+	assert_int_equal(
+		lifecycle_stale_at(&(struct config_reset){ .mode = RESET_NONE,
+							   .idle_minutes = 5 },
+				   5, utc),
+		0);
+}
+
 static void a_session_expires_when_it_is_said_to(void **state)
 {
 	(void)state;
@@ -313,6 +352,7 @@ int main(void)
 		cmocka_unit_test(every_minute_of_a_year),
 		cmocka_unit_test(the_day_ends_a_conversation),
 		cmocka_unit_test(a_pause_ends_a_conversation),
+		cmocka_unit_test(the_end_is_known_before),
 		cmocka_unit_test(a_session_expires_when_it_is_said_to),
 		cmocka_unit_test(maintenance_runs_once_a_day),
 		cmocka_unit_test(maintenance_and_the_change_of_clocks),
