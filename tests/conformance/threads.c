@@ -160,26 +160,29 @@ static void *write_on(void *ctx)
 	return NULL;
 }
 
-static void interleaved_writers_lose_nothing(void **state)
+static void start_writers(struct fixture *f, struct weft_id s,
+			  struct writer writers[2])
 {
-	struct fixture *f = *state;
-	struct weft_id s = begin(f);
-	struct writer writers[2];
-	struct event_page page;
-
-	if (!is_persistent(f))
-		return;
 	for (size_t i = 0; i < 2; i++) {
 		struct writer *w = &writers[i];
 
 		*w = (struct writer){ .f = *f, .session = s };
 		arena_init(&w->f.arena, 0);
-		assert_ok(f, open_again(f, NULL, 0, &w->f.store));
+		assert_ok(f, open_again(f, "busy_ms=60000", 0, &w->f.store));
 		assert_int_equal(pthread_create(&w->thread, NULL, write_on, w),
 				 0);
 	}
+}
+
+static void end_writers(struct fixture *f, struct weft_id s,
+			struct writer writers[2])
+{
+	struct event_page page;
+
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_equal(pthread_join(writers[i].thread, NULL), 0);
+		if (writers[i].r < 0)
+			print_error("%s\n", writers[i].f.err.message);
 		assert_int_equal(writers[i].r, WEFT_OK);
 		close_store(f, writers[i].f.store);
 		arena_done(&writers[i].f.arena);
@@ -192,9 +195,50 @@ static void interleaved_writers_lose_nothing(void **state)
 	}
 }
 
+static void interleaved_writers_lose_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct weft_id s = begin(f);
+	struct writer writers[2];
+
+	if (!is_persistent(f))
+		return;
+	start_writers(f, s, writers);
+	end_writers(f, s, writers);
+}
+
+static uint64_t reindex(struct fixture *f)
+{
+	struct store_report report = { .arena = &f->arena };
+
+	assert_ok(f, f->store->ops->maintain(f->store, TASK_REINDEX, &report,
+					     &f->err));
+	return report.changed;
+}
+
+/* What is derived is derived again while others change it. */
+static void reindexing_beside_writers_loses_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct weft_id s = begin(f);
+	struct writer writers[2];
+
+	if (!is_persistent(f))
+		return;
+	reopen_with(f, "busy_ms=60000");
+	start_writers(f, s, writers);
+	for (int i = 0; i < 10; i++)
+		(void)reindex(f);
+	end_writers(f, s, writers);
+	assert_int_equal(record(f, &s)->head_seq, 1 + 2 * WRITES);
+	assert_int_equal(record(f, &s)->message_count, 2 * WRITES);
+	assert_int_equal(reindex(f), 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	STORE_TEST(readers_see_whole_writes_or_nothing_of_them),
 	STORE_TEST(interleaved_writers_lose_nothing),
+	STORE_TEST(reindexing_beside_writers_loses_nothing),
 };
 
 const struct suite thread_suite = { tests, ARRAY_LEN(tests) };

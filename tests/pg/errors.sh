@@ -156,33 +156,6 @@ kill "$watcher"
 wait "$watcher" || true
 same 'seen 1 seen 2' "$(grep -o 'seen [0-9]' "$dir/tail" | xargs)"
 
-# A batch is a constant number of statements, and so is a list.
-statements() {
-	: >"$WEFT_TEST_PG_DATA/../server.log"
-	"$@" >/dev/null
-	grep -c 'execute \|statement: ' "$WEFT_TEST_PG_DATA/../server.log"
-}
-atomic() {
-	head -"$1" "$dir/plain" | weft append counted --jsonl --atomic
-}
-seq 1000 | sed 's/.*/{"role":"user","content":"m&"}/' >"$dir/plain"
-weft new --key counted >/dev/null
-sql 'ALTER SYSTEM SET log_min_messages=log'
-sql "ALTER SYSTEM SET log_statement='all'"
-sql 'SELECT pg_reload_conf()' >/dev/null
-sleep 0.2
-few=$(statements atomic 10)
-[ "$few" -gt 3 ] || fail "nothing was counted: $few"
-same "$few" "$(statements atomic 1000)"
-few=$(statements weft list)
-for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-	weft new >/dev/null
-done
-same "$few" "$(statements weft list)"
-sql 'ALTER SYSTEM RESET log_statement'
-sql 'ALTER SYSTEM RESET log_min_messages'
-sql 'SELECT pg_reload_conf()' >/dev/null
-
 # Backing up is the server's business.
 refused 2 invalid '*pg_dump*' backup "$dir/x"
 
