@@ -227,7 +227,7 @@ static void reindexing_beside_writers_loses_nothing(void **state)
 		return;
 	reopen_with(f, "busy_ms=60000");
 	start_writers(f, s, writers);
-	for (int i = 0; i < 10; i++)
+	for (int i = 0; i < 20; i++)
 		(void)reindex(f);
 	end_writers(f, s, writers);
 	assert_int_equal(record(f, &s)->head_seq, 1 + 2 * WRITES);
