@@ -57,6 +57,42 @@ static void a_rewrite_can_be_cut_at_every_step(void **state)
 	must_be_fine(l, check_store(l, l->store[B], lab_now(l), NULL));
 }
 
+/* ---- torn lines ---- */
+
+/*
+ * The power fails when some of a line is on the disk, and zeros or nothing
+ * behind it: wherever it is torn, also within its number, the log has it.
+ */
+static void a_line_torn_at_any_byte_is_written_again(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s = begin_in(l, A);
+	size_t from, to, n;
+	char path[128];
+
+	/* Numbers of two digits. */
+	for (int i = 0; i < 12; i++)
+		lab_ok(l, lab_say_one(l, A, &s, 30));
+	lab_path(l, &s, path);
+	free(simdisk_read(l->disk, path, &from));
+	lab_ok(l, lab_say_one(l, A, &s, 30));
+	lab_ok(l, lab_say_one(l, A, &s, 30));
+	free(simdisk_read(l->disk, path, &to));
+	simdisk_sync(l->disk);
+	for (n = from; n < to; n++) {
+		struct simdisk *d = simdisk_clone(l->disk);
+
+		assert_int_equal(simdisk_resize(d, path, n), 0);
+		if (n % 2)
+			assert_int_equal(simdisk_resize(d, path, to), 0);
+		(void)snprintf(l->where, sizeof(l->where),
+			       "torn at %zu of %zu: ", n - from, to - from);
+		must_be_fine(l, check_disk(l, d, lab_now(l), false));
+		simdisk_free(d);
+	}
+	assert_true(to - from > 100);
+}
+
 /* ---- people ---- */
 
 typedef void edit(struct lab *l, const struct weft_id *s, const char *path);
@@ -360,6 +396,7 @@ static void a_disk_full_at_any_write_after_the_flush_loses_nothing(void **state)
 
 static const struct CMUnitTest tests[] = {
 	LAB_TEST(a_rewrite_can_be_cut_at_every_step),
+	LAB_TEST(a_line_torn_at_any_byte_is_written_again),
 	LAB_TEST(a_copy_saved_over_a_file_keeps_what_follows),
 	LAB_TEST(a_byte_appended_to_a_file_costs_one_number),
 	LAB_TEST(a_byte_cut_off_a_file_costs_nothing),

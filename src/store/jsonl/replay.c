@@ -65,6 +65,20 @@ static int open_for_replay(struct jsonl *js, const struct frame_record *r,
 	return status < 0 ? fail_errno(err, -status, "open %s", path) : WEFT_OK;
 }
 
+/*
+ * Is it ours, as far as it came to the disk?  What did not is missing, or zeros
+ * over whole sectors: also in the middle of a number, which reads as another
+ * one then.
+ */
+static bool is_torn_one(struct weft_str there, struct weft_str ours)
+{
+	for (size_t i = 0; i < there.len; i++) {
+		if (there.ptr[i] != ours.ptr[i] && there.ptr[i] != '\0')
+			return false;
+	}
+	return true;
+}
+
 /* Is there a whole, readable line in `there` that is not the one in `ours`? */
 static bool is_foreign(const struct weft_id *session, struct weft_str there,
 		       struct weft_str ours)
@@ -73,6 +87,8 @@ static bool is_foreign(const struct weft_id *session, struct weft_str there,
 	bool foreign = false;
 	size_t pos = 0;
 
+	if (is_torn_one(there, ours))
+		return false;
 	arena_init(&a, 0);
 	while (pos < there.len && !foreign) {
 		char *nl = memchr(there.ptr + pos, '\n', there.len - pos);
