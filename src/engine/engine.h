@@ -491,4 +491,9 @@ void engine_get_stats(struct engine *e, struct engine_stats *ret);
 /* The engine behind a public handle, for api/; NULL if it was closed. */
 struct engine *weft_store_engine(struct weft_store *s);
 
+/* A public handle for an engine that was started by hand, which owns it from
+ * here on, also if this fails. */
+int weft_store_around(struct engine *e, struct weft_store **ret,
+		      struct weft_error *err);
+
 #endif

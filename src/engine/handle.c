@@ -127,6 +127,20 @@ int weft_open(const char *url, const struct weft_open_options *options,
 	return WEFT_OK;
 }
 
+int weft_store_around(struct engine *e, struct weft_store **ret,
+		      struct weft_error *err)
+{
+	struct weft_store *s = mem_zero(1, sizeof(*s));
+
+	if (!s) {
+		(void)engine_close(e, NULL);
+		return fail_no_memory(err);
+	}
+	atomic_init(&s->engine, e);
+	*ret = s;
+	return WEFT_OK;
+}
+
 int weft_close(struct weft_store *store, struct weft_error *err)
 {
 	struct engine *e = store ? atomic_exchange(&store->engine, NULL) : NULL;
