@@ -246,6 +246,12 @@ int live_set(struct jsonl *js, struct live *l, const struct session_rec *rec,
 	     uint64_t lsn, struct weft_error *err);
 int live_hide(struct jsonl *js, struct live *l, const struct store_hide *h,
 	      struct weft_error *err);
+/*
+ * The one of the overlay that was used before `l` (NULL: the last one), or
+ * NULL.  *left begins as n_dirty, so that those that are only in memory are not
+ * passed by in vain.  Needs M.
+ */
+struct live *live_next_dirty(struct jsonl *js, struct live *l, size_t *left);
 void live_mark_dirty(struct jsonl *js, struct live *l);
 void live_use(struct jsonl *js, struct live *l); /* needs M */
 /* Let go of what the limits do not allow and, if idle_ms is not 0, of what

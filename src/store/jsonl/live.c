@@ -8,8 +8,9 @@
 #include "store/jsonl/jsonl.h"
 #include "store/jsonl/lines.h"
 
-/* How many sessions are looked at for a file to close. */
+/* How many sessions are looked at for a file to close, or to be let go. */
 #define CLOSE_LOOK 64
+#define EVICT_LOOK 64
 
 static void lock(struct jsonl *js)
 {
@@ -264,6 +265,19 @@ int live_add(struct jsonl *js, const struct weft_id *id, struct live **ret,
 	if (r == WEFT_OK)
 		*ret = l;
 	return r;
+}
+
+struct live *live_next_dirty(struct jsonl *js, struct live *l, size_t *left)
+{
+	if (*left == 0)
+		return NULL;
+	for (l = l ? l->older : js->newest; l; l = l->older) {
+		if (l->is_dirty) {
+			--*left;
+			return l;
+		}
+	}
+	return NULL;
 }
 
 void live_mark_dirty(struct jsonl *js, struct live *l)
@@ -587,15 +601,30 @@ int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
 
 /* ---- letting go ---- */
 
+/* Behind all others, but not as used. */
+static void put_last(struct jsonl *js, struct live *l)
+{
+	int64_t used_ms = l->used_ms;
+
+	live_use(js, l);
+	l->used_ms = used_ms;
+}
+
+/*
+ * Those that only the log knows stay.  When there are many of them they are
+ * put out of the way, a few each time: whoever writes to a great many sessions
+ * would else pass by all of them again and again.
+ */
 uint64_t live_evict(struct jsonl *js, uint64_t idle_ms)
 {
 	int64_t now = clock_mono_us() / 1000;
 	uint64_t dropped = 0;
+	unsigned passed = 0;
 	struct live *l;
 
 	lock(js);
 	l = js->oldest;
-	while (l) {
+	while (l && passed < EVICT_LOOK) {
 		struct live *next = l->newer;
 		bool idle = idle_ms && now - l->used_ms >= (int64_t)idle_ms;
 		bool many = js->sessions.n > js->store.limits.active_sessions;
@@ -605,6 +634,9 @@ uint64_t live_evict(struct jsonl *js, uint64_t idle_ms)
 		if (!l->is_dirty) {
 			remove_live(js, l);
 			dropped++;
+		} else if (!idle) {
+			put_last(js, l);
+			passed++;
 		}
 		l = next;
 	}

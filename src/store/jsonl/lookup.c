@@ -214,14 +214,17 @@ int lookup_children(struct jsonl *js, const struct weft_id *id, struct arena *a,
 {
 	struct list_query q = { .parent = *id, .deleted = LIST_WITH_PURGED };
 	struct children c = { .js = js, .a = a, .err = err };
+	struct live *l = NULL;
+	size_t left;
 	int r;
 
 	(void)pthread_rwlock_rdlock(&js->catalog_lock);
 	r = catalog_list(js->catalog, &q, child_row, &c, err);
 	(void)pthread_rwlock_unlock(&js->catalog_lock);
 	lock(js);
-	for (struct live *l = js->oldest; l && r == WEFT_OK; l = l->newer) {
-		if (l->is_dirty && id_eq(&l->own.rec.parent, id))
+	left = js->n_dirty;
+	while (r == WEFT_OK && (l = live_next_dirty(js, l, &left))) {
+		if (id_eq(&l->own.rec.parent, id))
 			r = add_child(&c, &l->own.rec);
 	}
 	unlock(js);

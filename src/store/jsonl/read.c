@@ -155,20 +155,22 @@ static int by_order(const void *x, const void *y, void *q)
 static int list_overlay(struct listing *g)
 {
 	struct jsonl *js = g->js;
+	struct live *l = NULL;
 	int r = WEFT_OK;
+	size_t left;
 
 	(void)pthread_mutex_lock(&js->mutex);
 	g->live =
 		ARENA_ARRAY(g->a, const struct session_rec *, js->n_dirty + 1);
 	if (!g->live)
 		r = arena_error(g->a, g->err);
-	for (struct live *l = js->oldest; l && r == WEFT_OK; l = l->newer) {
+	left = js->n_dirty;
+	while (r == WEFT_OK && (l = live_next_dirty(js, l, &left))) {
 		const struct session_rec *rec = &l->own.rec;
 		struct session_rec *copy;
 		bool match;
 
-		if (!l->is_dirty || id_is_zero(&rec->id) ||
-		    !match_cursor(g->q, rec))
+		if (id_is_zero(&rec->id) || !match_cursor(g->q, rec))
 			continue;
 		r = match_record(g->q, rec, g->a, &match, g->err);
 		if (r < 0 || !match)
@@ -284,7 +286,8 @@ int jsonl_find_tag(struct store *s, uint64_t tag, struct arena *a,
 {
 	struct jsonl *js = jsonl_of(s);
 	struct weft_id *rows, *v;
-	size_t n;
+	struct live *l = NULL;
+	size_t n, left;
 	int r = refresh(js, err);
 
 	if (r < 0)
@@ -298,10 +301,11 @@ int jsonl_find_tag(struct store *s, uint64_t tag, struct arena *a,
 	v = ARENA_ARRAY(a, struct weft_id, n + js->n_dirty + 1);
 	if (v && n)
 		memcpy(v, rows, n * sizeof(*v));
-	for (struct live *l = js->oldest; l && v; l = l->newer) {
+	left = js->n_dirty;
+	while (v && (l = live_next_dirty(js, l, &left))) {
 		size_t i = 0;
 
-		if (!l->is_dirty || id_session_tag(&l->id) != tag)
+		if (id_session_tag(&l->id) != tag)
 			continue;
 		while (i < n && !id_eq(&v[i], &l->id))
 			i++;
