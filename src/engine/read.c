@@ -24,6 +24,11 @@ struct step {
 	struct step *newer; /* towards the reader, NULL: it is the reader's */
 	struct weft_id session;
 	uint64_t first, last; /* nothing if first > last */
+	uint64_t fork_seq;    /* up to here its past is its parents' */
+	/* What it has hidden of that; read when it is first asked for. */
+	bool knows_inherited;
+	uint64_t *inherited;
+	size_t n_inherited;
 };
 
 /* The way up, one session after the other. */
@@ -97,6 +102,7 @@ static int walk_on(struct walk *w, bool *ret, struct weft_error *err)
 		.session = rec.id,
 		.first = u64_max(w->first, rec.fork_seq + 1),
 		.last = w->last,
+		.fork_seq = rec.fork_seq,
 	};
 	w->step = step;
 	w->last = u64_min(w->last, rec.fork_seq);
@@ -130,39 +136,68 @@ static size_t find_seq(const struct event_page *page, bool backwards,
 	return page->n;
 }
 
+/* Mark those of the page that are among `hidden`. */
+static int mark(struct draft *d, const struct event_page *page,
+		const uint64_t *hidden, size_t n, unsigned char **marks,
+		struct weft_error *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t at = find_seq(page, d->range->backwards, hidden[i]);
+
+		if (at == page->n)
+			continue;
+		if (!*marks)
+			*marks = ARENA_ARRAY(d->arena, unsigned char, page->n);
+		if (!*marks)
+			return arena_error(d->arena, err);
+		(*marks)[at] = 1;
+	}
+	return WEFT_OK;
+}
+
+/* Forks seldom hide what they inherited: once asked, all of it is known, and
+ * a page that comes from many sessions does not ask each for each. */
+static int know_inherited(struct draft *d, struct step *step,
+			  struct weft_error *err)
+{
+	struct store *store = d->engine->store;
+	int r;
+
+	if (step->knows_inherited)
+		return WEFT_OK;
+	r = store->ops->get_hidden(store, &step->session,
+				   u64_max(d->range->first, 1), step->fork_seq,
+				   d->arena, &step->inherited,
+				   &step->n_inherited, err);
+	step->knows_inherited = r == WEFT_OK;
+	return r;
+}
+
 /* Mark what the sessions from `step` to the reader have hidden.  *ret is NULL
  * if that is nothing. */
-static int mark_hidden(struct draft *d, const struct step *step,
+static int mark_hidden(struct draft *d, struct step *step,
 		       const struct event_page *page, unsigned char **ret,
 		       struct weft_error *err)
 {
-	const struct store_ops *ops = d->engine->store->ops;
+	struct store *store = d->engine->store;
 	bool backwards = d->range->backwards;
 	uint64_t low = page->v[backwards ? page->n - 1 : 0].seq;
 	uint64_t high = page->v[backwards ? 0 : page->n - 1].seq;
+	uint64_t *hidden = NULL;
+	size_t n = 0;
+	int r = store->ops->get_hidden(store, &step->session, low, high,
+				       d->arena, &hidden, &n, err);
 
 	*ret = NULL;
-	for (; step; step = step->newer) {
-		uint64_t *hidden = NULL;
-		size_t n = 0;
-		int r = ops->get_hidden(d->engine->store, &step->session, low,
-					high, d->arena, &hidden, &n, err);
-
-		if (r < 0)
-			return r;
-		if (n && !*ret) {
-			*ret = ARENA_ARRAY(d->arena, unsigned char, page->n);
-			if (!*ret)
-				return arena_error(d->arena, err);
-		}
-		for (size_t i = 0; i < n; i++) {
-			size_t at = find_seq(page, backwards, hidden[i]);
-
-			if (at < page->n)
-				(*ret)[at] = 1;
-		}
+	if (r == WEFT_OK)
+		r = mark(d, page, hidden, n, ret, err);
+	for (step = step->newer; step && r == WEFT_OK; step = step->newer) {
+		r = know_inherited(d, step, err);
+		if (r == WEFT_OK)
+			r = mark(d, page, step->inherited, step->n_inherited,
+				 ret, err);
 	}
-	return WEFT_OK;
+	return r;
 }
 
 static void drop_hidden(struct event_page *page, const unsigned char *hidden)
@@ -249,8 +284,7 @@ static void advance(struct event_range *range, const struct event_page *page)
 }
 
 /* Read the part of the range that belongs to one session. */
-static int read_step(struct draft *d, const struct step *step,
-		     struct weft_error *err)
+static int read_step(struct draft *d, struct step *step, struct weft_error *err)
 {
 	struct store *store = d->engine->store;
 	struct event_range range = *d->range;
@@ -304,7 +338,7 @@ static void check_room(struct draft *d)
 static int read_forwards(struct draft *d, struct walk *w, bool *ret_done,
 			 struct weft_error *err)
 {
-	const struct step *step;
+	struct step *step;
 	bool more = true;
 	int r = WEFT_OK;
 
