@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "store/jsonl/catalog_db.h"
 #include "store/match.h"
+#include "store/sql/list.h"
 #include "unit/catalog-help.h"
 
 #define SESSIONS 400
@@ -193,6 +194,29 @@ static void fill(struct catalog *c, struct all *all, uint64_t *seed)
 	MUST(catalog_commit(c, &err));
 }
 
+/*
+ * So many sessions of one person, project, channel and agent that a list of
+ * theirs goes another way than one of few.  They are purged: no list has them.
+ */
+static void crowd(struct catalog *c, struct weft_str name)
+{
+	MUST(catalog_begin(c, &err));
+	for (uint64_t i = 0; i < LIST_FEW; i++) {
+		struct catalog_row row = {
+			.rec = { .id = id_of(100000 + i),
+				 .user = name,
+				 .project_dir = name,
+				 .channel = name,
+				 .agent = name,
+				 .purged_at = 1 },
+			.lsn = 1,
+		};
+
+		MUST(catalog_put(c, &row, &err));
+	}
+	MUST(catalog_commit(c, &err));
+}
+
 static void a_list_is_what_matches_in_order(void **state)
 {
 	static struct all all, want, got;
@@ -205,6 +229,7 @@ static void a_list_is_what_matches_in_order(void **state)
 	(void)state;
 	arena_init(&got.a, 0);
 	fill(c, &all, &seed);
+	crowd(c, words[1]);
 	for (unsigned i = 0; i < rounds; i++) {
 		uint64_t started = seed;
 		struct list_query q = some_query(&seed);

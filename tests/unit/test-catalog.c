@@ -38,6 +38,39 @@ static void every_field_of_a_row_can_change_alone(void **state)
 	assert_true(record_eq(&other, &row.rec));
 }
 
+/* Rows have places, and two sessions may want the same one. */
+static void sessions_that_want_one_place_are_both_there(void **state)
+{
+	struct fixture *t = *state;
+	struct session_rec rec = record_of(7, &t->a);
+	struct catalog_row row = { .rec = rec, .lsn = 1 }, got;
+
+	for (unsigned char i = 0; i < 3; i++) {
+		row.rec.id.b[8] = i;
+		row.rec.head_seq = i;
+		put_row(t->c, &row);
+	}
+	/* They grow, and one of them goes. */
+	for (unsigned char i = 0; i < 3; i++) {
+		row.rec.id.b[8] = i;
+		row.rec.head_seq = 10 + i;
+		row.lsn = 2;
+		put_row(t->c, &row);
+	}
+	row.rec.id.b[8] = 2;
+	MUST(catalog_begin(t->c, &err));
+	MUST(catalog_drop(t->c, &row.rec.id, true, &err));
+	MUST(catalog_commit(t->c, &err));
+	assert_int_equal(catalog_get(t->c, &row.rec.id, &t->a, &got, NULL),
+			 WEFT_NOT_FOUND);
+	for (unsigned char i = 0; i < 2; i++) {
+		row.rec.id.b[8] = i;
+		MUST(catalog_get(t->c, &row.rec.id, &t->a, &got, &err));
+		assert_true(id_eq(&got.rec.id, &row.rec.id));
+		assert_int_equal(got.rec.head_seq, 10 + i);
+	}
+}
+
 static void a_row_may_be_empty_or_hold_any_bytes(void **state)
 {
 	struct fixture *t = *state;
@@ -337,6 +370,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_row_comes_back_with_every_field),
 		T(every_field_of_a_row_can_change_alone),
+		T(sessions_that_want_one_place_are_both_there),
 		T(a_row_may_be_empty_or_hold_any_bytes),
 		T(only_a_larger_lsn_replaces_a_row),
 		T(the_highest_version_of_a_name_wins),

@@ -40,6 +40,7 @@ enum catalog_sql {
 	SQL_HOLD,
 	SQL_GET_META,
 	SQL_GET,
+	SQL_GET_BY_ID,
 	SQL_GET_NAME,
 	SQL_NAMES_OF,
 	SQL_FIND_OP,
@@ -113,6 +114,13 @@ int fail_damaged(struct weft_error *err, const char *what);
 /* The fields of a record that are columns too, the id first. */
 extern const struct record_field catalog_columns[];
 extern const size_t catalog_n_columns;
+
+/*
+ * The row where the session with this id is, unless another one was there
+ * first: so that it is found without going through an index.  Sessions that
+ * were begun one after the other are near each other.
+ */
+int64_t catalog_place(const struct weft_id *id);
 
 /* Append the schema, a statement. */
 #define SQL_BYTES_MAX KIB(64)

@@ -11,6 +11,9 @@
 #include "store/sql/list.h"
 #include "store/sqlite/bind.h"
 
+/* Instead of a shape: the question whether few match the i-th filter. */
+#define ASK_FEW(i) (UINT32_C(1) << 31 | (uint32_t)(i))
+
 /* The slot of this shape, or else the one that was used longest ago. */
 static struct list_statement *slot_of(struct conn *k, uint32_t shape)
 {
@@ -39,8 +42,12 @@ static int list_stmt(struct conn *k, uint32_t shape, struct sqlite3_stmt **ret,
 		(void)sqlite3_finalize(l->stmt);
 		*l = (struct list_statement){ .shape = shape };
 		buf_init(&sql, SQL_BYTES_MAX);
-		buf_add_lit(&sql, "SELECT rec");
-		list_add_sql(&sql, shape, SQL_SQLITE);
+		if (shape & ASK_FEW(0)) {
+			list_add_few_sql(&sql, shape & ~ASK_FEW(0));
+		} else {
+			buf_add_lit(&sql, "SELECT rec");
+			list_add_sql(&sql, shape, SQL_SQLITE);
+		}
 		if (buf_error(&sql, NULL) != WEFT_OK)
 			return buf_error(&sql, err);
 		rc = sqlite3_prepare_v3(k->db, sql.ptr, (int)sql.len,
@@ -69,6 +76,43 @@ static int bind_list(struct sqlite3_stmt *stmt, const struct list_query *q,
 	return rc;
 }
 
+static int ask_few(struct conn *k, const struct sql_value *text, size_t i,
+		   bool *ret, struct weft_error *err)
+{
+	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
+	int r = list_stmt(k, ASK_FEW(i), &stmt, err);
+	int rc;
+
+	if (r < 0)
+		return r;
+	rc = sqlite_bind(stmt, 1, text);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	if (rc != SQLITE_ROW)
+		return catalog_fail(k->db, rc, err);
+	*ret = sqlite3_column_int(stmt, 0) != 0;
+	return WEFT_OK;
+}
+
+/* Go by the first filter that few match, if there is one. */
+static int choose_filter(struct conn *k, const struct list_query *q,
+			 uint32_t *shape, struct weft_error *err)
+{
+	struct sql_value v[LIST_PARAMETERS];
+	bool few = false;
+	int r = WEFT_OK;
+
+	list_parameters(q, *shape, v);
+	for (size_t i = 0; i < LIST_FILTERS && r == WEFT_OK && !few; i++) {
+		if (!list_has_filter(*shape, i))
+			continue;
+		r = ask_few(k, &v[list_filter_parameter(i) - 1], i, &few, err);
+		if (r == WEFT_OK && few)
+			*shape = list_shape_by(*shape, i);
+	}
+	return r;
+}
+
 int catalog_list(struct catalog *c, const struct list_query *q,
 		 int (*each)(void *ctx, const struct session_rec *rec),
 		 void *ctx, struct weft_error *err)
@@ -81,7 +125,9 @@ int catalog_list(struct catalog *c, const struct list_query *q,
 
 	if (list_shape_is_empty(shape))
 		return WEFT_OK;
-	r = list_stmt(k, shape, &stmt, err);
+	r = choose_filter(k, q, &shape, err);
+	if (r == WEFT_OK)
+		r = list_stmt(k, shape, &stmt, err);
 	if (r < 0)
 		return r;
 	rc = bind_list(stmt, q, shape);

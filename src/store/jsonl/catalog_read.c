@@ -119,25 +119,29 @@ static int fail_not_found(struct weft_error *err, const struct weft_id *id)
 	return fail(err, WEFT_NOT_FOUND, "no session %s", text);
 }
 
-int catalog_get(struct catalog *c, const struct weft_id *id, struct arena *a,
-		struct catalog_row *ret, struct weft_error *err)
+/* Where it should be, or by its id; 0 if it is not there. */
+static int find_row(struct conn *k, enum catalog_sql which,
+		    const struct weft_id *id, struct arena *a,
+		    struct catalog_row *ret, struct weft_error *err)
 {
-	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
 	struct catalog_row row;
-	int r = conn_stmt(k, SQL_GET, &stmt, err);
+	int r = conn_stmt(k, which, &stmt, err);
 
 	if (r < 0)
 		return r;
-	bind_id(stmt, 1, id);
+	if (which == SQL_GET)
+		(void)sqlite3_bind_int64(stmt, 1, catalog_place(id));
+	else
+		bind_id(stmt, 1, id);
 	r = step_row(k, stmt, err);
-	if (r < 0)
+	if (r <= 0)
 		return r;
-	if (r == 0)
-		return fail_not_found(err, id);
 	r = decode_record(stmt, &row.rec, err);
 	if (r < 0)
 		return r;
+	if (!id_eq(&row.rec.id, id))
+		return 0;
 	row.lsn = column_u64(stmt, 1);
 	row.gen = column_u64(stmt, 2);
 	row.end = column_u64(stmt, 3);
@@ -146,7 +150,20 @@ int catalog_get(struct catalog *c, const struct weft_id *id, struct arena *a,
 	if (r < 0)
 		return r;
 	*ret = row;
-	return WEFT_OK;
+	return 1;
+}
+
+int catalog_get(struct catalog *c, const struct weft_id *id, struct arena *a,
+		struct catalog_row *ret, struct weft_error *err)
+{
+	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
+	int r = find_row(k, SQL_GET, id, a, ret, err);
+
+	if (r == 0)
+		r = find_row(k, SQL_GET_BY_ID, id, a, ret, err);
+	if (r == 0)
+		return fail_not_found(err, id);
+	return r < 0 ? r : WEFT_OK;
 }
 
 /* From a row of name, session, ver, kind, lsn. */

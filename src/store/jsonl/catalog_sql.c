@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/crc32c.h"
+#include "base/id.h"
 #include "model/record.h"
 #include "store/jsonl/catalog_db.h"
 #include "store/sql/columns.h"
@@ -40,34 +41,29 @@ const struct record_field catalog_columns[] = {
 };
 const size_t catalog_n_columns = ARRAY_LEN(catalog_columns);
 
-static const char rest_of_schema[] = SQL_SESSION_INDEXES(
-	"last_interaction_at,id") "CREATE INDEX sessions_lsn ON sessions(lsn);"
-				  "CREATE TABLE names(name TEXT PRIMARY KEY "
-				  "NOT NULL,session BLOB NOT "
-				  "NULL,"
-				  "ver INTEGER NOT NULL,kind INTEGER NOT "
-				  "NULL,lsn INTEGER NOT NULL)"
-				  " WITHOUT ROWID, STRICT;"
-				  "CREATE INDEX names_session ON "
-				  "names(session,kind,name);"
-				  "CREATE TABLE hidden(session BLOB NOT "
-				  "NULL,target INTEGER NOT NULL,"
-				  "hidden INTEGER NOT NULL,by INTEGER NOT "
-				  "NULL,PRIMARY "
-				  "KEY(session,target))"
-				  " WITHOUT ROWID, STRICT;"
-				  "CREATE TABLE meta(one INTEGER PRIMARY KEY "
-				  "CHECK(one=1),"
-				  "store BLOB NOT NULL,applied INTEGER NOT "
-				  "NULL,complete INTEGER NOT "
-				  "NULL)"
-				  " STRICT;"
-				  "INSERT INTO meta "
-				  "VALUES(1,zeroblob(16),0,0);";
+/* names_session has all that is asked of the names of a session. */
+/* clang-format off */
+static const char rest_of_schema[] =
+	SQL_SESSION_INDEXES("last_interaction_at,id")
+	SQL_FILTER_INDEXES
+	"CREATE INDEX sessions_lsn ON sessions(lsn);"
+	"CREATE TABLE names(name TEXT PRIMARY KEY NOT NULL,"
+	"session BLOB NOT NULL,ver INTEGER NOT NULL,kind INTEGER NOT NULL,"
+	"lsn INTEGER NOT NULL) WITHOUT ROWID, STRICT;"
+	"CREATE INDEX names_session ON names(session,kind,name,ver,lsn);"
+	"CREATE TABLE hidden(session BLOB NOT NULL,target INTEGER NOT NULL,"
+	"hidden INTEGER NOT NULL,by INTEGER NOT NULL,"
+	"PRIMARY KEY(session,target)) WITHOUT ROWID, STRICT;"
+	"CREATE TABLE meta(one INTEGER PRIMARY KEY CHECK(one=1),"
+	"store BLOB NOT NULL,applied INTEGER NOT NULL,"
+	"complete INTEGER NOT NULL) STRICT;"
+	"INSERT INTO meta VALUES(1,zeroblob(16),0,0);";
+/* clang-format on */
 
 void sql_add_schema(struct buf *b)
 {
-	buf_add_lit(b, "CREATE TABLE sessions(row INTEGER PRIMARY KEY");
+	buf_add_lit(b, "CREATE TABLE sessions(row INTEGER PRIMARY KEY"
+		       " /* mostly catalog_place() of the id */");
 	for (size_t i = 0; i < catalog_n_columns; i++)
 		buf_printf(b, ",%s %s", catalog_columns[i].name,
 			   sql_type_of(&catalog_columns[i], SQL_SQLITE));
@@ -85,6 +81,22 @@ void sql_add_schema(struct buf *b)
 int sql_version(const struct buf *schema)
 {
 	return (int)(crc32c(0, schema->ptr, schema->len) & INT_MAX) | 1;
+}
+
+/* Two of the same millisecond have the same place once in a million. */
+#define PLACE_TIME_BITS 43
+#define PLACE_REST_BITS 20
+
+int64_t catalog_place(const struct weft_id *id)
+{
+	uint64_t ms = (uint64_t)id_time_ms(id);
+	uint64_t rest = (uint64_t)id->b[13] << 16 | (uint64_t)id->b[14] << 8 |
+			id->b[15];
+
+	ms &= (UINT64_C(1) << PLACE_TIME_BITS) - 1;
+	rest &= (UINT64_C(1) << PLACE_REST_BITS) - 1;
+	/* Whoever goes through all rows begins behind 0. */
+	return (int64_t)u64_max(ms << PLACE_REST_BITS | rest, 1);
 }
 
 /* ---- statements ---- */
@@ -137,14 +149,20 @@ static_assert(KIND_BOOK == 3, "as in SQL_COUNT");
 /* Parameters of both: the columns, then these. */
 #define LSN_PARAMETER  (catalog_n_columns + 1)
 #define FOLD_PARAMETER (LSN_PARAMETER + 5)
+#define ROW_PARAMETER  (FOLD_PARAMETER + 2)
 #define ROW_COLUMNS    "lsn,gen,\"end\",irregular"
 
 static void add_put(struct buf *b)
 {
-	buf_add_lit(b, "INSERT INTO sessions(");
+	buf_add_lit(b, "INSERT INTO sessions(row,");
 	for (size_t i = 0; i < catalog_n_columns; i++)
 		buf_printf(b, "%s,", catalog_columns[i].name);
 	buf_add_lit(b, ROW_COLUMNS ",tag,fold,rec) VALUES(");
+	/* Where another one is already it goes to the end. */
+	buf_printf(b,
+		   "CASE WHEN EXISTS(SELECT 1 FROM sessions WHERE row=?%zu)"
+		   " THEN NULL ELSE ?%zu END,",
+		   ROW_PARAMETER, ROW_PARAMETER);
 	for (size_t i = 1; i <= FOLD_PARAMETER + 1; i++)
 		buf_printf(b, "%s?%zu", i > 1 ? "," : "", i);
 	buf_add_lit(b, ") ON CONFLICT(id) DO UPDATE SET ");
@@ -172,10 +190,10 @@ static void add_put_grown(struct buf *b)
 	}
 	buf_printf(b,
 		   "lsn=?%zu,gen=?%zu,\"end\"=?%zu,irregular=?%zu,fold=?%zu,"
-		   "rec=?%zu WHERE lsn<?%zu",
+		   "rec=?%zu WHERE row=?%zu AND lsn<?%zu",
 		   LSN_PARAMETER, LSN_PARAMETER + 1, LSN_PARAMETER + 2,
 		   LSN_PARAMETER + 3, FOLD_PARAMETER, FOLD_PARAMETER + 1,
-		   LSN_PARAMETER);
+		   ROW_PARAMETER, LSN_PARAMETER);
 	for (size_t i = 0; i < catalog_n_columns; i++) {
 		if (sql_is_steady(&catalog_columns[i]))
 			buf_printf(b, " AND %s IS ?%zu",
@@ -189,9 +207,10 @@ void sql_add(struct buf *b, enum catalog_sql which)
 		add_put(b);
 	} else if (which == SQL_PUT_GROWN) {
 		add_put_grown(b);
-	} else if (which == SQL_GET) {
-		buf_add_lit(b, "SELECT rec," ROW_COLUMNS " FROM sessions"
-			       " WHERE id=?1");
+	} else if (which == SQL_GET || which == SQL_GET_BY_ID) {
+		buf_add_lit(b, "SELECT rec," ROW_COLUMNS " FROM sessions");
+		buf_add_str(b, which == SQL_GET ? STR(" WHERE row=?1") :
+						  STR(" WHERE id=?1"));
 	} else {
 		buf_add_str(b, str_of(fixed_sql[which]));
 	}

@@ -124,7 +124,12 @@ static int bind_row(struct sqlite3_stmt *stmt, const struct catalog_row *row,
 	bind_u64(stmt, ++i, row->irregular);
 	bind_u64(stmt, ++i, id_session_tag(&row->rec.id));
 	rc = bind_bytes(stmt, ++i, fold);
-	return rc == SQLITE_OK ? bind_bytes(stmt, ++i, packed) : rc;
+	if (rc == SQLITE_OK)
+		rc = bind_bytes(stmt, ++i, packed);
+	return rc == SQLITE_OK ?
+		       sqlite3_bind_int64(stmt, ++i,
+					  catalog_place(&row->rec.id)) :
+		       rc;
 }
 
 /* Returns how many rows it has changed. */

@@ -44,8 +44,9 @@ void sql_add_column_types(struct buf *b, enum sql_dialect dialect)
 bool sql_is_steady(const struct record_field *f)
 {
 	static const char *const steady[] = {
-		"id",          "kind",       "parent",     "op",        "slug",
-		"project_dir", "created_at", "deleted_at", "purged_at",
+		"id",        "kind",        "parent",     "op",
+		"slug",      "project_dir", "created_at", "deleted_at",
+		"purged_at", "agent",       "channel",    "user",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(steady); i++) {

@@ -70,6 +70,16 @@ bool sql_to_id(const struct sql_value *v, struct weft_id *ret);
 	"CREATE INDEX sessions_op ON sessions(op,id) WHERE op<>'';"            \
 	"CREATE INDEX sessions_tag ON sessions(tag,id);"
 
+/* For lists that few sessions match (store/sql/list.h); what is in them hardly
+ * ever changes. */
+#define SQL_FILTER_INDEXES                                                     \
+	"CREATE INDEX sessions_user ON sessions(\"user\") WHERE \"user\"<>'';" \
+	"CREATE INDEX sessions_project ON sessions(project_dir)"               \
+	" WHERE project_dir<>'';"                                              \
+	"CREATE INDEX sessions_channel ON sessions(channel) WHERE "            \
+	"channel<>'';"                                                         \
+	"CREATE INDEX sessions_agent ON sessions(agent) WHERE agent<>'';"
+
 /* A step of `recent` is so many bits of milliseconds. */
 #define SQL_RECENT_BITS "8"
 

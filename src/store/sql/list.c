@@ -1,6 +1,8 @@
 /* list.c - the statement of a list query; see list.h. */
 #include "store/sql/list.h"
 
+#include <assert.h>
+
 #include "base/id.h"
 #include "store/sql/columns.h"
 
@@ -39,6 +41,7 @@ enum shape {
 	SHAPE_CURSOR = 1 << 13,
 	SHAPE_BACKWARDS = 1 << 14,
 	SHAPE_PURGED = 1 << 15,
+	SHAPE_FILTER_AT = 16, /* 1 + the filter whose index it goes by, or 0 */
 };
 
 /* Exact texts: where they are in the query and what to bind them to. */
@@ -46,19 +49,22 @@ static const struct {
 	size_t offset;
 	uint32_t shape;
 	int parameter;
-	const char *sql;
+	const char *column, *index;
 } texts[] = {
+	/* The first ones may be chosen as the one to go by, those that mostly
+	 * have few sessions before others. */
+	{ offsetof(struct list_query, user), SHAPE_USER, P_USER, "\"user\"",
+	  "sessions_user" },
 	{ offsetof(struct list_query, project_dir), SHAPE_PROJECT, P_PROJECT,
-	  " AND project_dir=?3" },
-	{ offsetof(struct list_query, agent), SHAPE_AGENT, P_AGENT,
-	  " AND agent=?4" },
+	  "project_dir", "sessions_project" },
 	{ offsetof(struct list_query, channel), SHAPE_CHANNEL, P_CHANNEL,
-	  " AND channel=?5" },
-	{ offsetof(struct list_query, user), SHAPE_USER, P_USER,
-	  " AND \"user\"=?6" },
-	{ offsetof(struct list_query, slug), SHAPE_SLUG, P_SLUG,
-	  " AND slug=?7 AND slug<>''" },
+	  "channel", "sessions_channel" },
+	{ offsetof(struct list_query, agent), SHAPE_AGENT, P_AGENT, "agent",
+	  "sessions_agent" },
+	{ offsetof(struct list_query, slug), SHAPE_SLUG, P_SLUG, "slug",
+	  "sessions_slug" },
 };
+static_assert(LIST_FILTERS < ARRAY_LEN(texts), "slugs have their own way");
 
 static struct weft_str text_of(const struct list_query *q, size_t i)
 {
@@ -114,9 +120,38 @@ bool list_shape_is_empty(uint32_t shape)
 	return shape & SHAPE_BACKWARDS && !(shape & SHAPE_CURSOR);
 }
 
+bool list_has_filter(uint32_t shape, size_t i)
+{
+	return shape & texts[i].shape && !(shape >> SHAPE_FILTER_AT) &&
+	       !(shape &
+		 (SHAPE_PARENT | SHAPE_SLUG | SHAPE_FEW_IDS | SHAPE_PURGED));
+}
+
+int list_filter_parameter(size_t i)
+{
+	return texts[i].parameter;
+}
+
+void list_add_few_sql(struct buf *b, size_t i)
+{
+	buf_printf(b,
+		   "SELECT count(*)<%d FROM (SELECT 1 FROM sessions"
+		   " INDEXED BY %s WHERE %s=?1 AND %s<>'' LIMIT %d)",
+		   LIST_FEW, texts[i].index, texts[i].column, texts[i].column,
+		   LIST_FEW);
+}
+
+uint32_t list_shape_by(uint32_t shape, size_t i)
+{
+	return shape | (uint32_t)(i + 1) << SHAPE_FILTER_AT;
+}
+
 static const char *index_of(uint32_t shape)
 {
 	bool creation = shape & SHAPE_CREATION;
+
+	if (shape >> SHAPE_FILTER_AT)
+		return texts[(shape >> SHAPE_FILTER_AT) - 1].index;
 
 	if (shape & SHAPE_PARENT)
 		return "sessions_parent";
@@ -152,8 +187,10 @@ void list_add_sql(struct buf *b, uint32_t shape, enum sql_dialect dialect)
 	if (shape & SHAPE_PARENT)
 		buf_add_lit(b, " AND parent=?2");
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		/* Not empty: that is how the indexes are made. */
 		if (shape & texts[i].shape)
-			buf_add_str(b, str_of(texts[i].sql));
+			buf_printf(b, " AND %s=?%d AND %s<>''", texts[i].column,
+				   texts[i].parameter, texts[i].column);
 	}
 	if (shape & SHAPE_FOLDED)
 		buf_add_str(b, dialect == SQL_SQLITE ?
