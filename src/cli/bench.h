@@ -35,6 +35,8 @@ struct bench;
 struct bench_size {
 	uint64_t sessions; /* 2 or more */
 	uint64_t messages; /* of one of them */
+	uint64_t forks;    /* on the way to another one */
+	uint64_t markers;  /* of the long one, with a fork at each */
 };
 
 /* What our store is compared with when it is one in SQL: the database by
@@ -55,6 +57,7 @@ struct bench {
 	const char *store_url;           /* postgres: as it was given */
 	char schema[40];                 /* postgres: how new schemas begin */
 	char dir[512]; /* a fresh directory, removed at the end */
+	bool keep;     /* it is not: stores that are there are used again */
 	uint64_t rounds;
 	double seconds; /* of one measurement */
 	struct bench_size small, large;
@@ -106,6 +109,10 @@ struct weft_str bench_message(char out[1100], uint64_t i);
 int bench_sessions(struct weft_store *s, size_t n, char (*ids)[27],
 		   struct weft_error *err);
 
+/* The id in the answer: of a session, if that is what it is. */
+int bench_id_of(const struct weft_answer *answer, char out[27],
+		struct weft_error *err);
+
 /* ---- a store of a certain size (bench_build.c) ---- */
 
 struct bench_built {
@@ -115,9 +122,46 @@ struct bench_built {
 int bench_build(const char *url, const struct bench_size *size,
 		struct bench_built *ret, struct weft_error *err);
 
-/* The keys of its sessions: the long one, and the i-th of the others. */
-#define BENCH_LONG      "bench:long"
-#define BENCH_KEY_BYTES 40
-void bench_key(char out[BENCH_KEY_BYTES], uint64_t i);
+/* The names of its sessions: the long one, and the one that has all forks
+ * between itself and that. */
+#define BENCH_LONG "bench:long"
+#define BENCH_DEEP "bench:deep"
+
+/* One session in so many came through a channel of its own, and one in so many
+ * has an agent of its own. */
+#define BENCH_RARE 20000u
+
+/* An alias of the i-th of the others. */
+#define BENCH_NAME_BYTES 64
+void bench_alias(char out[BENCH_NAME_BYTES], uint64_t i);
+
+/* A message that belongs to the i-th, or the one before it. */
+struct bench_context {
+	struct weft_route_options options;
+	char user[24];
+};
+void bench_context(struct bench_context *c, uint64_t i);
+
+/* ---- what is done in it (bench_steps.c) ---- */
+
+/* One of the two stores. */
+struct bench_place {
+	char url[700];
+	struct weft_store *store;
+	const struct bench_size *size;
+	struct bench_built built;
+};
+
+/* Something that is done once in the store, the i-th time, and how long it
+ * took. */
+struct bench_step {
+	const char *name;
+	int (*run)(struct bench_place *p, uint64_t i, int64_t *ret_ns,
+		   struct weft_error *err);
+	const char *must; /* what we promise, on a quiet machine */
+};
+
+#define BENCH_STEPS 18
+extern const struct bench_step bench_steps[BENCH_STEPS];
 
 #endif

@@ -119,28 +119,36 @@ struct weft_str bench_message(char out[1100], uint64_t i)
 	return (struct weft_str){ out, len + 4 };
 }
 
+int bench_id_of(const struct weft_answer *answer, char out[27],
+		struct weft_error *err)
+{
+	size_t len;
+	const char *text = weft_answer_text(answer, &len);
+	const char *id = memmem(text, len, "\"id\":\"", 6);
+
+	if (!id || id + 6 + 26 > text + len)
+		return fail(err, WEFT_CORRUPT, "no id in the answer");
+	memcpy(out, id + 6, 26);
+	out[26] = '\0';
+	return WEFT_OK;
+}
+
 int bench_sessions(struct weft_store *s, size_t n, char (*ids)[27],
 		   struct weft_error *err)
 {
 	static const char request[] = "{\"method\":\"new\"}";
+	int r = WEFT_OK;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
 		struct weft_answer *a;
-		const char *text, *id;
-		size_t len;
-		int r = weft_call(s, request, sizeof(request) - 1, &a, err);
 
+		r = weft_call(s, request, sizeof(request) - 1, &a, err);
 		if (r < 0)
-			return r;
-		text = weft_answer_text(a, &len);
-		id = memmem(text, len, "\"id\":\"", 6);
-		if (!id)
-			return fail(err, WEFT_CORRUPT, "no id in the answer");
-		memcpy(ids[i], id + 6, 26);
-		ids[i][26] = '\0';
+			break;
+		r = bench_id_of(a, ids[i], err);
 		weft_answer_free(a);
 	}
-	return WEFT_OK;
+	return r;
 }
 
 /* ---- which store ---- */
@@ -167,7 +175,7 @@ static int choose_store(struct bench *b)
 	(void)snprintf(b->schema, sizeof(b->schema), "weft_bench_%ld",
 		       (long)getpid());
 	if (strcmp(url, "jsonl:") == 0 || strcmp(url, "sqlite:") == 0 ||
-	    (b->plain && b->plain->clean && strlen(url) < 500 &&
+	    (b->plain && b->plain->clean && strlen(url) < 500 && !b->keep &&
 	     !strstr(url, "schema=")))
 		return WEFT_OK;
 	return fail(b->err, WEFT_USAGE,
@@ -238,6 +246,9 @@ void bench_print(struct bench *b, const struct line_result *v, size_t n,
 #define SIZE_MIN   50u
 #define SIZE_LIMIT 100000000u
 
+/* So many forks in a row, and markers; fewer where there are few messages. */
+#define SCALE_FORKS 100u
+
 enum {
 	OPT_DIR,
 	OPT_ROUNDS,
@@ -246,6 +257,7 @@ enum {
 	OPT_SMALL_MESSAGES,
 	OPT_SESSIONS,
 	OPT_MESSAGES,
+	OPT_KEEP,
 	N_OPTS
 };
 
@@ -279,12 +291,18 @@ static const struct opt opts[N_OPTS] = {
 			   .takes = "N",
 			   .kind = OPT_NUMBER,
 			   .about = "scale: sessions of the large store; "
-				    "default 100000" },
+				    "default 1000000" },
 	[OPT_MESSAGES] = { .name = "messages",
 			   .takes = "N",
 			   .kind = OPT_NUMBER,
 			   .about = "scale: messages of its long session; "
 				    "default 1000000" },
+	[OPT_KEEP] = { .name = "keep",
+		       .takes = "DIR",
+		       .kind = OPT_DIRECTORY,
+		       .about = "scale: make the stores in DIR, leave them "
+				"there, and use those that are there already "
+				"if they have the sizes asked for" },
 };
 
 static const struct arg args[] = {
@@ -338,33 +356,60 @@ static int take_options(struct cli *c, struct bench *b)
 	}
 	b->small.sessions = cli_number(c, OPT_SMALL_SESSIONS, 1000);
 	b->small.messages = cli_number(c, OPT_SMALL_MESSAGES, 1000);
-	b->large.sessions = cli_number(c, OPT_SESSIONS, 100000);
+	b->large.sessions = cli_number(c, OPT_SESSIONS, 1000000);
 	b->large.messages = cli_number(c, OPT_MESSAGES, 1000000);
+	b->small.forks = u64_min(SCALE_FORKS, b->small.messages / 10);
+	b->large.forks = u64_min(SCALE_FORKS, b->large.messages / 10);
+	b->small.markers = b->small.forks;
+	b->large.markers = b->large.forks;
+	if (!cli_has(c, OPT_KEEP))
+		return WEFT_OK;
+	if (!scale || cli_has(c, OPT_DIR))
+		return fail(c->err, WEFT_USAGE,
+			    "--keep goes with bench scale, and instead of "
+			    "--dir");
+	b->keep = true;
+	return WEFT_OK;
+}
+
+/* Where the stores are made. */
+static int make_dir(struct cli *c, struct bench *b)
+{
+	const char *dir = cli_has(c, OPT_DIR) ? cli_opt(c, OPT_DIR) : ".";
+	int n = b->keep ? snprintf(b->dir, sizeof(b->dir), "%s",
+				   cli_opt(c, OPT_KEEP)) :
+			  snprintf(b->dir, sizeof(b->dir),
+				   "%s/weft-bench-XXXXXX", dir);
+
+	if (n < 0 || (size_t)n >= sizeof(b->dir))
+		return fail(c->err, WEFT_USAGE, "--%s: the path is too long",
+			    b->keep ? "keep" : "dir");
+	if (!b->keep && !mkdtemp(b->dir))
+		return fail_errno(c->err, errno, "make a directory in %s", dir);
+	if (b->keep && mkdir(b->dir, 0700) != 0 && errno != EEXIST)
+		return fail_errno(c->err, errno, "make %s", b->dir);
 	return WEFT_OK;
 }
 
 static int run(struct cli *c)
 {
-	const char *dir = cli_has(c, OPT_DIR) ? cli_opt(c, OPT_DIR) : ".";
 	struct bench b = { .cli = c, .err = c->err };
-	int n = snprintf(b.dir, sizeof(b.dir), "%s/weft-bench-XXXXXX", dir);
 	int r = take_options(c, &b);
 
 	if (r == WEFT_OK)
 		r = choose_store(&b);
+	if (r == WEFT_OK)
+		r = make_dir(c, &b);
 	if (r < 0)
 		return r;
-	if (n < 0 || (size_t)n >= sizeof(b.dir))
-		return fail(c->err, WEFT_USAGE, "--dir: the path is too long");
-	if (!mkdtemp(b.dir))
-		return fail_errno(c->err, errno, "make a directory in %s", dir);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (strcmp(cli_arg(c, 0), kinds[i].name) == 0)
 			r = kinds[i].run(&b);
 	}
 	if (b.plain && b.plain->clean)
 		b.plain->clean(&b);
-	(void)nftw(b.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (!b.keep)
+		(void)nftw(b.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return r;
 }
 
@@ -386,12 +431,20 @@ const struct command cmd_bench = {
 		 "of the same events.\n\n"
 		 "scale makes two stores and does the same in both by turns; a "
 		 "ratio is the time in the large one to that in the small one, "
-		 "and near 1 if a step costs what is new in it.  The default "
-		 "sizes take a minute or two to make.",
+		 "and near 1 if a step costs what is new in it.  Each session "
+		 "has a key and three aliases; one has all the messages, with "
+		 "100 markers and a fork at each, and another (deep_) is the "
+		 "last of 100 forks, each of the one before.  name and route "
+		 "look for any of the sessions; most of the large store are "
+		 "not in memory then.  list_rare and list_agent have a filter "
+		 "that one session in 20,000 matches.  The default sizes take "
+		 "about five minutes to make and 6 GB of disk; with --keep "
+		 "they are made once.",
 	.example = "weft bench append --dir /var/tmp\n"
 		   "weft bench load --json\n"
 		   "weft bench append --store sqlite:\n"
-		   "weft bench scale --sessions 10000 --messages 10000",
+		   "weft bench scale --sessions 10000 --messages 10000\n"
+		   "weft bench scale --keep /var/tmp/weft-scale",
 	OPTS(opts),
 	ARGS(args),
 	.store = STORE_USE_NONE,
