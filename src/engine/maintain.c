@@ -6,9 +6,10 @@
  * DESIGN: one runner among all threads, processes and machines: whoever holds
  * the lease on the book of maintenance.  The book also remembers when it last
  * ran.  Sessions are listed page by page, the latest first, so that memory does
- * not grow with the store.  What is listed may be in use again by the time it
+ * not grow with the store, and purged in rounds.  What is listed may be in use again by the time it
  * is removed: the planner looks once more, under the lock (plan_names.c).
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -30,6 +31,11 @@
 #define PAGE       256u
 #define PAGE_BYTES MIB(64)
 
+/* So many are purged at once, for each time costs the store something; and
+ * after so long the rest is left for the next day. */
+#define ROUND         1000u
+#define PURGE_TIME_US (INT64_C(60) * 60 * 1000000)
+
 /* One run. */
 struct run {
 	struct engine *e;
@@ -40,8 +46,10 @@ struct run {
 	struct retention retention;
 	int64_t now_ms;
 	struct session_rec book; /* id zero: there is none yet */
-	struct weft_id *doomed;  /* to be purged; the rest tomorrow */
+	struct weft_id *doomed;  /* to be purged in this round */
+	uint64_t *doomed_bytes;
 	size_t n_doomed;
+	int64_t began_us;
 	uint64_t token; /* of our lease */
 	int64_t renewed_at;
 };
@@ -255,18 +263,23 @@ static int remove_one(struct run *t, const struct session_rec *rec,
 		      spare(t, rec, "in use", a, err);
 }
 
-/* Remember what is to be purged: that is done for all at once. */
+/* Remember what is to be purged: that is done for many at once. */
 static int note_purge(struct run *t, const struct session_rec *rec,
 		      struct weft_str why, struct weft_error *err)
 {
-	if (t->n_doomed == MAINTAIN_ITEMS)
+	if (t->ask->dry)
+		return note(t, &t->report->purged, rec, why, err);
+	if (clock_mono_us() - t->began_us > PURGE_TIME_US)
 		return WEFT_OK;
-	if (!t->doomed)
-		t->doomed =
-			ARENA_ARRAY(t->arena, struct weft_id, MAINTAIN_ITEMS);
-	if (!t->doomed)
+	if (!t->doomed) {
+		t->doomed = ARENA_ARRAY(t->arena, struct weft_id, ROUND);
+		t->doomed_bytes = ARENA_ARRAY(t->arena, uint64_t, ROUND);
+	}
+	if (!t->doomed || !t->doomed_bytes)
 		return arena_error(t->arena, err);
-	t->doomed[t->n_doomed++] = rec->id;
+	assert(t->n_doomed < ROUND);
+	t->doomed[t->n_doomed] = rec->id;
+	t->doomed_bytes[t->n_doomed++] = rec->bytes;
 	return note(t, &t->report->purged, rec, why, err);
 }
 
@@ -290,6 +303,75 @@ static int judge_one(struct run *t, const struct session_rec *rec,
 		break;
 	}
 	return r;
+}
+
+/* ---- purging ---- */
+
+/* It is not purged after all, and why. */
+static void pardon(struct run *t, const struct weft_id *id, const char *why)
+{
+	struct maintain_list *from = &t->report->purged;
+	struct maintain_list *to = &t->report->spared;
+	uint64_t bytes = 0;
+	size_t i = 0;
+
+	for (size_t k = 0; k < t->n_doomed; k++) {
+		if (id_eq(&t->doomed[k], id))
+			bytes = t->doomed_bytes[k];
+	}
+	from->count--;
+	from->bytes -= bytes;
+	to->count++;
+	to->bytes += bytes;
+	while (i < from->n && !id_eq(&from->v[i].session, id))
+		i++;
+	/* Of many only the first are in the lists. */
+	if (i == from->n)
+		return;
+	if (!to->v)
+		to->v = ARENA_ARRAY(t->arena, struct maintain_item,
+				    MAINTAIN_ITEMS);
+	if (to->v && to->n < MAINTAIN_ITEMS) {
+		to->v[to->n] = from->v[i];
+		to->v[to->n++].why = arena_str(t->arena, str_of(why));
+	}
+	from->v[i] = from->v[--from->n];
+}
+
+/* Whether one session was refused, and nothing else went wrong. */
+static bool is_refusal(int code)
+{
+	return code == WEFT_LEASED || code == WEFT_CONFLICT ||
+	       code == WEFT_DELETED || code == WEFT_NOT_FOUND ||
+	       code == WEFT_STALE;
+}
+
+/* Purge what was noted since the last time. */
+static int purge_round(struct run *t, struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena a;
+	struct weft_error problem = { 0 };
+	struct drop_report report;
+	int r;
+
+	arena_init(&a, 0);
+	if (!t->n_doomed)
+		return WEFT_OK;
+	r = engine_purge(t->e, t->doomed, t->n_doomed, 0, false, &a, &report,
+			 &problem);
+	if (r != WEFT_OK && t->n_doomed == 1 && is_refusal(r)) {
+		pardon(t, &t->doomed[0], problem.message);
+	} else if (r != WEFT_OK) {
+		if (err)
+			*err = problem;
+		return r;
+	} else {
+		for (size_t i = 0; i < report.n_refused; i++)
+			pardon(t, &report.refused[i].session,
+			       report.refused[i].err.message);
+	}
+	t->n_doomed = 0;
+	return t->arena->failed ? arena_error(t->arena, err) : WEFT_OK;
 }
 
 /* ---- all of them ---- */
@@ -322,68 +404,13 @@ static int judge_all(struct run *t, struct weft_error *err)
 			q.cursor_ms = page.v[page.n - 1].last_interaction_at;
 			q.cursor_id = page.v[page.n - 1].id;
 		}
-		r = keep_lease(t, err);
+		/* The next page must find room. */
+		if (t->n_doomed + PAGE > ROUND)
+			r = purge_round(t, err);
+		if (r == WEFT_OK)
+			r = keep_lease(t, err);
 	}
-	return r;
-}
-
-/* It is not purged after all, and why. */
-static void pardon(struct run *t, const struct weft_id *id, const char *why)
-{
-	struct maintain_list *from = &t->report->purged;
-	struct maintain_list *to = &t->report->spared;
-
-	for (size_t i = 0; i < from->n; i++) {
-		struct maintain_item item = from->v[i];
-
-		if (!id_eq(&item.session, id))
-			continue;
-		from->v[i] = from->v[--from->n];
-		from->count--;
-		from->bytes -= item.bytes;
-		item.why = arena_str(t->arena, str_of(why));
-		to->count++;
-		to->bytes += item.bytes;
-		if (!to->v)
-			to->v = ARENA_ARRAY(t->arena, struct maintain_item,
-					    MAINTAIN_ITEMS);
-		if (to->v && to->n < MAINTAIN_ITEMS)
-			to->v[to->n++] = item;
-		return;
-	}
-}
-
-/* Whether one session was refused, and nothing else went wrong. */
-static bool is_refusal(int code)
-{
-	return code == WEFT_LEASED || code == WEFT_CONFLICT ||
-	       code == WEFT_DELETED || code == WEFT_NOT_FOUND ||
-	       code == WEFT_STALE;
-}
-
-static int purge_all(struct run *t, struct weft_error *err)
-{
-	struct weft_error problem = { 0 };
-	struct drop_report report;
-	int r;
-
-	if (!t->n_doomed)
-		return WEFT_OK;
-	r = engine_purge(t->e, t->doomed, t->n_doomed, 0, false, t->arena,
-			 &report, &problem);
-	if (r != WEFT_OK && t->n_doomed == 1 && is_refusal(r)) {
-		pardon(t, &t->doomed[0], problem.message);
-		return WEFT_OK;
-	}
-	if (r != WEFT_OK) {
-		if (err)
-			*err = problem;
-		return r;
-	}
-	for (size_t i = 0; i < report.n_refused; i++)
-		pardon(t, &report.refused[i].session,
-		       report.refused[i].err.message);
-	return t->arena->failed ? arena_error(t->arena, err) : WEFT_OK;
+	return r == WEFT_OK ? purge_round(t, err) : r;
 }
 
 /* Whether the clock says a time long after anything that is in the store. */
@@ -508,8 +535,6 @@ static int work(struct run *t, struct weft_error *err)
 		suspend(t);
 	r = judge_all(t, err);
 	if (r == WEFT_OK && !t->ask->dry)
-		r = purge_all(t, err);
-	if (r == WEFT_OK && !t->ask->dry)
 		r = engine_finish_purges(t->e, t->arena, &finished, err);
 	if (r == WEFT_OK && !t->ask->dry) {
 		collect(t);
@@ -529,6 +554,7 @@ int engine_maintain(struct engine *e, const struct maintain_ask *ask,
 		.report = ret,
 		.arena = a,
 		.now_ms = ask->now_ms ? ask->now_ms : engine_now_ms(e),
+		.began_us = clock_mono_us(),
 	};
 	bool go = false;
 	int r = engine_check_process(e, err);

@@ -166,6 +166,43 @@ static void what_was_long_in_the_trash_is_purged(void **state)
 	assert_string_equal(ids(d, cleanup(d, false), "purged"), "");
 }
 
+/* More than are purged at once, and than a report names. */
+#define MANY 1030u
+
+static void however_many_there_are_all_are_purged(void **state)
+{
+	struct desk *d = *state;
+	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
+	const char *report;
+	yyjson_val *purged;
+
+	/* What is done is the same in all stores, and takes its time. */
+	if (strncmp(conformance_url, "memory:", 7) != 0)
+		skip();
+	configure(d, "{\"retention\":{\"rules\":[{\"idle_days\":30}],"
+		     "\"trash_days\":7}}");
+	for (unsigned i = 0; i < MANY; i++)
+		(void)desk_new(d, "");
+	d->now_ms += 31 * DAY;
+	(void)desk_say(d, d->id, "here");
+	(void)cleanup(d, false);
+	d->now_ms += 8 * DAY;
+	(void)desk_say(d, d->id, "here");
+	for (int dry = 1; dry >= 0; dry--) {
+		report = cleanup(d, dry);
+		desk_ok(d, json_parse(str_of(report), NULL, &doc, &d->err));
+		purged = yyjson_obj_get(yyjson_doc_get_root(doc), "purged");
+		assert_int_equal(
+			yyjson_get_uint(yyjson_obj_get(purged, "count")), MANY);
+		assert_int_equal(
+			yyjson_arr_size(yyjson_obj_get(purged, "sessions")),
+			1000);
+		yyjson_doc_free(doc);
+		doc = NULL;
+	}
+	assert_string_equal(ids(d, cleanup(d, false), "purged"), "");
+}
+
 /* Time that only the machine has spent in a session keeps nothing alive. */
 static void background_writes_do_not_count(void **state)
 {
@@ -562,6 +599,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(nothing_is_removed_unless_it_is_configured),
 	PUBLIC_TEST(what_is_idle_goes_into_the_trash),
 	PUBLIC_TEST(what_was_long_in_the_trash_is_purged),
+	PUBLIC_TEST(however_many_there_are_all_are_purged),
 	PUBLIC_TEST(background_writes_do_not_count),
 	PUBLIC_TEST(what_is_in_use_is_spared),
 	PUBLIC_TEST(caps_keep_the_latest),
