@@ -47,21 +47,30 @@ const yyjson_alc json_alc = {
 
 /* A place in a text as people count it, from 1; columns are bytes. */
 struct place {
-	size_t line, column;
+	char text[64];
 };
 
 static struct place place_of(struct weft_str text, size_t at)
 {
-	struct place place = { 1, 1 };
 	const char *p = text.ptr;
 	const char *end = p + (at < text.len ? at : text.len);
+	size_t line = 1, column;
 	const char *newline;
+	struct place place;
 
 	while (p < end && (newline = memchr(p, '\n', (size_t)(end - p)))) {
-		place.line++;
+		line++;
 		p = newline + 1;
 	}
-	place.column += (size_t)(end - p);
+	column = 1 + (size_t)(end - p);
+	/* Whoever has a single line may be in the middle of a file: it knows
+	 * which one it is. */
+	if (text.len && memchr(text.ptr, '\n', text.len))
+		(void)snprintf(place.text, sizeof(place.text),
+			       "line %zu, column %zu", line, column);
+	else
+		(void)snprintf(place.text, sizeof(place.text), "column %zu",
+			       column);
 	return place;
 }
 
@@ -125,8 +134,8 @@ static int fail_parse(struct weft_str text, const yyjson_read_err *e,
 	if (e->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
 		return fail_no_memory(err);
 	place = place_of(text, e->pos);
-	return fail(err, WEFT_INVALID, "not JSON: %s at line %zu, column %zu",
-		    reason_of(text, e), place.line, place.column);
+	return fail(err, WEFT_INVALID, "not JSON: %s at %s", reason_of(text, e),
+		    place.text);
 }
 
 /*
@@ -191,9 +200,8 @@ static int fail_deep(struct weft_str text, unsigned max, struct weft_error *err)
 {
 	struct place place = place_of(text, find_too_deep(text, max));
 
-	return fail(err, WEFT_LIMIT,
-		    "JSON more than %u levels deep at line %zu, column %zu",
-		    max, place.line, place.column);
+	return fail(err, WEFT_LIMIT, "JSON more than %u levels deep at %s", max,
+		    place.text);
 }
 
 /* One check of one document. */
@@ -218,9 +226,8 @@ static int fail_twice(const struct check *c, yyjson_val *key,
 	struct place place = place_of(c->text, at);
 	struct weft_str name = text_cut(json_str(key), NAME_SHOWN);
 
-	return fail(err, WEFT_INVALID,
-		    "member \"%.*s\" twice at line %zu, column %zu",
-		    STR_ARG(name), place.line, place.column);
+	return fail(err, WEFT_INVALID, "member \"%.*s\" twice at %s",
+		    STR_ARG(name), place.text);
 }
 
 static yyjson_val *next_key(yyjson_val *key)

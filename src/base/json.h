@@ -28,8 +28,8 @@ extern const yyjson_alc json_alc;
 
 /*
  * Parse `text`.  On failure: WEFT_INVALID ("not JSON: unexpected character at
- * line 1, column 7", "member \"role\" twice at line 1, column 20") or
- * WEFT_LIMIT.  Columns count bytes, from 1.  `limits` may be NULL: none but
+ * line 2, column 7", "member \"role\" twice at column 20" if the text is a
+ * single line) or WEFT_LIMIT.  Columns count bytes, from 1.  `limits` may be NULL: none but
  * JSON_DEPTH_MAX.  Free with yyjson_doc_free.
  */
 int json_parse(struct weft_str text, const struct json_limits *limits,

@@ -213,3 +213,11 @@ like 'weft: standard output: *' "$(cat "$dir/err")"
 same 7 "$(cat "$dir/status")"
 
 weft verify >/dev/null
+
+# An error says once in which line it is, and means the line of the input.
+status=0
+printf '%s\n' '{"role":"user","content":"x"}' '{"role":' '{"role":"user","role":"user"}' |
+	weft append k --jsonl >"$dir/out" || status=$?
+same 2 "$status"
+like '*"not JSON: unexpected end at column 9"},"line":2}' "$(sed -n 2p "$dir/out")"
+like '*twice at column 16"},"line":3}' "$(sed -n 3p "$dir/out")"
