@@ -377,6 +377,43 @@ static int check_one(struct call *c, const struct view_event *v, uint64_t seq)
 	return WEFT_OK;
 }
 
+/*
+ * A message of a session that was purged, as a fork still shows it; NOT_FOUND.
+ * Forks of forks are looked at where a fork was purged, too.
+ */
+static int find_in_forks(struct call *c, const struct weft_id *session,
+			 const struct weft_id *id, uint64_t depth,
+			 struct view_event *ret)
+{
+	struct list_query q = { .parent = *session,
+				.deleted = LIST_WITH_PURGED,
+				.sort = LIST_BY_CREATION };
+	struct session_page page = { .more = 1 };
+	int r = WEFT_OK;
+
+	while (page.more && r == WEFT_OK && depth <= c->limits->fork_depth) {
+		r = c->store->ops->list(c->store, &q, &c->arena, &page, c->err);
+		for (size_t i = 0; i < page.n && r == WEFT_OK; i++) {
+			const struct session_rec *rec = &page.v[i];
+
+			q.cursor_ms = rec->created_at;
+			q.cursor_id = rec->id;
+			if (rec->fork_seq < id_event_seq(id))
+				continue;
+			r = rec->purged_at ? find_in_forks(c, &rec->id, id,
+							   depth + 1, ret) :
+					     read_one(c, &rec->id,
+						      id_event_seq(id), ret);
+			if (r == WEFT_OK)
+				return r;
+			r = r == WEFT_NOT_FOUND ? WEFT_OK : r;
+		}
+		if (page.n == 0)
+			break;
+	}
+	return r == WEFT_OK ? WEFT_NOT_FOUND : r;
+}
+
 /* Find a message by its id alone: the id says in which session to look. */
 static int find_by_id(struct call *c, const struct weft_id *id,
 		      struct view_event *ret)
@@ -392,6 +429,8 @@ static int find_by_id(struct call *c, const struct weft_id *id,
 		return r;
 	for (size_t i = 0; i < n && id_event_seq(id) > 0; i++) {
 		r = read_one(c, &sessions[i], id_event_seq(id), ret);
+		if (r == WEFT_NOT_FOUND)
+			r = find_in_forks(c, &sessions[i], id, 0, ret);
 		if (r == WEFT_OK && id_eq(&ret->event.id, id))
 			return WEFT_OK;
 		if (r != WEFT_OK && r != WEFT_NOT_FOUND)
