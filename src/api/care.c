@@ -136,7 +136,9 @@ static int do_task(struct call *c, uint32_t task, struct store_report *report)
 	report->progress = running_progress;
 	report->progress_ctx = &t;
 	running_begin(&t);
-	r = c->store->ops->maintain(c->store, task, report, c->err);
+	r = task == TASK_VERIFY ?
+		    engine_verify(c->engine, report, c->err) :
+		    c->store->ops->maintain(c->store, task, report, c->err);
 	running_end(&t);
 	return r;
 }

@@ -143,18 +143,19 @@ int progress_report(struct cli *c, struct req *q,
 
 static void text_problem(struct cli *c, yyjson_val *p)
 {
-	struct weft_str where = val_str(p, "file");
+	struct weft_str file = val_str(p, "file");
+	struct weft_str where = file.len ? file : val_str(p, "session");
 
-	if (where.len == 0)
-		where = val_str(p, "session");
 	out_style(&c->out, STYLE_RED);
 	out_one_line(&c->out, where.len ? where : STR("store"));
 	if (val_u64(p, "line"))
 		out_printf(&c->out, ":%llu",
 			   (unsigned long long)val_u64(p, "line"));
 	out_style(&c->out, STYLE_NONE);
-	out_printf(&c->out,
-		   ": offset %llu: ", (unsigned long long)val_u64(p, "offset"));
+	if (file.len)
+		out_printf(&c->out, ": offset %llu",
+			   (unsigned long long)val_u64(p, "offset"));
+	out_add(&c->out, STR(": "));
 	out_one_line(&c->out, val_str(p, "reason"));
 	out_add(&c->out, STR("\n"));
 }

@@ -312,6 +312,10 @@ int engine_maintain(struct engine *e, const struct maintain_ask *ask,
 		    struct arena *a, struct maintain_report *ret,
 		    struct weft_error *err);
 
+/* TASK_VERIFY of the store, and whether all that forks have inherited is there. */
+int engine_verify(struct engine *e, struct store_report *report,
+		  struct weft_error *err);
+
 /* Read one record; NOT_FOUND. */
 int engine_session(struct engine *e, const struct weft_id *id, struct arena *a,
 		   struct session_rec *ret, struct weft_error *err);

@@ -119,8 +119,13 @@ for how in missing directory pipe; do
 	fi
 	same 6 "$(texts one | wc -w)"
 	weft repair --json >"$dir/out" || true
-	same '[1, false]' "$(json '[d["changed"], any("missing" in p["reason"] for p in d["damaged"])]' <"$dir/out")"
+	same "[1, [\"$child\"]]" "$(json '[d["changed"], [p["session"] for p in d["damaged"] if "missing" in p["reason"]]]' <"$dir/out")"
 	refused 3 not_found "no session 'three'" show three
+	# A fork that has lost its past is not whole.
+	status=0
+	weft verify >"$dir/out" || status=$?
+	same 6 "$status"
+	like "*session $three_id, from which it was forked, is missing: *" "$(cat "$dir/out")"
 	[ $how != missing ] ||
 		refused 6 corrupt "session $three_id, from which $child was forked, is missing: *" \
 			history "$child"

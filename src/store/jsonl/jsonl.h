@@ -238,6 +238,8 @@ int live_add(struct jsonl *js, const struct weft_id *id, struct live **ret,
  * somebody has edited it: read it again.  Needs W.
  */
 int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err);
+/* There is nothing at `path`, or what is there is a directory or the like. */
+bool is_no_file(struct jsonl *js, const char *path);
 int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
 		   struct weft_error *err);
 void live_close_file(struct jsonl *js, struct live *l); /* needs W+M */

@@ -116,6 +116,14 @@ static int check_end(struct live *l, struct file *f, const char *path,
 	return WEFT_OK;
 }
 
+bool is_no_file(struct jsonl *js, const char *path)
+{
+	struct file_stat st;
+	int r = fs_stat(js->fs, path, &st);
+
+	return r == -ENOENT || (r == 0 && !st.is_file);
+}
+
 int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
 		   struct weft_error *err)
 {
@@ -130,7 +138,7 @@ int live_open_file(struct jsonl *js, struct live *l, unsigned flags,
 	if (r == WEFT_OK) {
 		r = file_open(js->fs, path, flags, &f->f);
 		if (r < 0)
-			r = r == -ENOENT ?
+			r = is_no_file(js, path) ?
 				    fail(err, WEFT_NOT_FOUND,
 					 "%s is missing: restore it, or run "
 					 "'weft reindex'",

@@ -331,10 +331,9 @@ static void release_log(struct jsonl *js, bool held)
 static bool has_file(struct jsonl *js, const struct weft_id *id)
 {
 	char path[PATH_BYTES];
-	struct file_stat st;
 
 	return path_session(js, id, path, NULL) == WEFT_OK &&
-	       fs_stat(js->fs, path, &st) != -ENOENT;
+	       !is_no_file(js, path);
 }
 
 int lookup_record(struct jsonl *js, const struct weft_id *id, struct arena *a,
