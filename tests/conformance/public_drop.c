@@ -48,6 +48,15 @@ static int try_on(struct desk *d, const char *method, const char *session,
 			     method, session, *members ? "," : "", members);
 }
 
+/* By an index: small stores are searched without one. */
+static const char *search(struct desk *d, const char *word)
+{
+	return desk_call(d,
+			 "{\"method\":\"search\",\"query\":\"%s\",\"wait\":"
+			 "true}",
+			 word);
+}
+
 /* What is derived is what it should be, and every line is right. */
 static void is_sound(struct desk *d)
 {
@@ -119,8 +128,7 @@ static void an_erased_message_is_gone_for_all(void **state)
 	f = desk_fork(d, d->id);
 	(void)desk_say(d, d->id, "c");
 	g = fork_at(d, f, 2);
-	has(desk_call(d, "{\"method\":\"search\",\"query\":\"zanzibar\"}"),
-	    "\"seq\":3");
+	has(search(d, "zanzibar"), "\"seq\":3");
 	has(call_on(d, "erase", d->id, "\"messages\":[3]"), "\"erased\":1");
 	assert_string_equal(desk_texts(d, d->id), "a c");
 	assert_string_equal(desk_texts(d, f), "a");
@@ -177,13 +185,14 @@ static void previews_do_not_show_what_was_erased(void **state)
 	struct desk *d = *state;
 
 	(void)desk_say(d, d->id, "first");
-	(void)desk_say(d, d->id, "last");
+	(void)desk_say(d, d->id, "bagamoyo");
 	(void)call_on(d, "redact", d->id, "\"messages\":[2]");
 	(void)call_on(d, "erase", d->id, "\"messages\":[3]");
 	has(show(d, d->id), "\"first_user\":\"\",\"last_user\":\"\"");
 	(void)call_on(d, "redact", d->id, "\"messages\":[2],\"undo\":true");
 	has(show(d, d->id), "\"first_user\":\"first\",\"last_user\":\"\"");
 	has(show(d, d->id), "\"message_count\":1");
+	assert_false(is_on_disk(d, "bagamoyo"));
 	is_sound(d);
 }
 
@@ -287,7 +296,7 @@ static void nothing_is_left_of_a_purged_session(void **state)
 	(void)call_on(d, "memory_add", id,
 		      "\"scope\":\"session\",\"content\":\"ngorongoro\"");
 	(void)desk_say(d, d->id, "stays");
-	has(desk_call(d, "{\"method\":\"search\",\"query\":\"zambezi\"}"), id);
+	has(search(d, "zambezi"), id);
 	dry = call_on(d, "purge", "kilimanjaro", "\"dry_run\":true");
 	assert_string_equal(desk_texts(d, id), "zambezi");
 	after = call_on(d, "purge", "serengeti", "");
@@ -340,6 +349,23 @@ static void names_that_moved_survive_a_purge(void **state)
 	(void)show(d, "nick");
 }
 
+/* What is nobody's now was somebody's: whoever takes it next must win. */
+static void a_name_that_others_speak_of_keeps_its_version(void **state)
+{
+	struct desk *d = *state;
+	const char *a = desk_new(d, ""), *b = desk_new(d, "");
+	const char *c = desk_new(d, "");
+
+	(void)call_on(d, "alias", a, "\"alias\":\"nick\"");
+	(void)call_on(d, "alias", b, "\"alias\":\"nick\",\"how\":\"move\"");
+	(void)call_on(d, "alias", b, "\"alias\":\"nick\",\"how\":\"remove\"");
+	(void)call_on(d, "purge", a, "");
+	(void)call_on(d, "alias", c, "\"alias\":\"nick\"");
+	has(show(d, "nick"), c);
+	(void)desk_call(d, "{\"method\":\"reindex\"}");
+	has(show(d, "nick"), c);
+}
+
 static void forks_see_what_they_saw(void **state)
 {
 	struct desk *d = *state;
@@ -382,6 +408,101 @@ static void forks_see_what_they_saw(void **state)
 	has(call_on(d, "purge", f, ""), "\"sessions\":1,");
 	has(call_on(d, "purge", g, ""), "\"sessions\":2,");
 	is_sound(d);
+}
+
+/* The last thing that a fork has inherited is gone, and what came after it in
+ * the parent: the fork's own numbers go on in between. */
+static void what_is_gone_ends_where_a_fork_begins(void **state)
+{
+	struct desk *d = *state;
+	const char *f, *page;
+
+	(void)desk_say(d, d->id, "a");
+	(void)desk_say(d, d->id, "b");
+	f = desk_fork(d, d->id);
+	(void)desk_say(d, d->id, "c");
+	(void)desk_say(d, d->id, "d");
+	(void)call_on(d, "erase", d->id, "\"messages\":[3]");
+	(void)desk_say(d, f, "own");
+	(void)call_on(d, "purge", d->id, "");
+	assert_string_equal(desk_texts(d, f), "a own");
+	page = call_on(d, "events", f, "\"after\":2,\"redacted\":true");
+	has(page, "\"own\"");
+	has(page, "\"type\":\"session\"");
+	is_sound(d);
+}
+
+/* After the clock was set back, a fork is older than its parent. */
+static void clocks_do_not_say_who_inherits_from_whom(void **state)
+{
+	struct desk *d = *state;
+	const char *mine = desk_new(d, "\"user\":\"zawia\"");
+	const char *f, *dry, *after;
+
+	(void)desk_say(d, mine, "a");
+	d->now_ms -= 3600 * 1000;
+	f = desk_fork(d, mine);
+	(void)desk_say(d, f, "b");
+	dry = desk_call(d, "{\"method\":\"purge\",\"user\":\"zawia\","
+			   "\"dry_run\":true}");
+	after = desk_call(d, "{\"method\":\"purge\",\"user\":\"zawia\"}");
+	has(after, "\"sessions\":2,");
+	has(after, "\"forks\":[]");
+	assert_string_equal(strstr(dry, "\"sessions\""),
+			    strstr(after, "\"sessions\""));
+	is_sound(d);
+}
+
+/* What was kept for a fork alone goes with it, to the last byte. */
+static void the_last_fork_takes_with_it_what_it_held(void **state)
+{
+	struct desk *d = *state;
+	const char *mine = desk_new(d, ""), *f, *g;
+
+	(void)desk_say(d, mine, "malindi");
+	(void)desk_say(d, mine, "mombasa");
+	f = fork_at(d, mine, 3);
+	g = fork_at(d, mine, 2);
+	(void)call_on(d, "purge", mine, "");
+	has(search(d, "malindi"), "\"hits\":[]");
+	/* It is less now that is needed. */
+	has(call_on(d, "purge", f, ""), g);
+	assert_false(is_on_disk(d, "mombasa"));
+	assert_string_equal(desk_texts(d, g), "malindi");
+	has(call_on(d, "purge", g, ""), "\"sessions\":2,");
+	assert_false(is_on_disk(d, "malindi"));
+	is_sound(d);
+}
+
+/* An id is all that somebody may have kept of a message. */
+static void a_message_is_found_by_its_id_where_a_fork_shows_it(void **state)
+{
+	struct desk *d = *state;
+	const char *id, *f, *g, *answer;
+
+	(void)desk_say(d, d->id, "a");
+	id = strstr(call_on(d, "history", d->id, ""), "\"id\":\"");
+	assert_non_null(id);
+	id = arena_str(&d->arena, (struct weft_str){ id + 6, WEFT_ID_CHARS })
+		     .ptr;
+	f = desk_fork(d, d->id);
+	(void)desk_say(d, f, "b");
+	g = desk_fork(d, f);
+	(void)call_on(d, "purge", d->id, "");
+	answer =
+		desk_call(d, "{\"method\":\"message\",\"message\":\"%s\"}", id);
+	has(answer, "\"text\":\"a\"");
+	(void)call_on(d, "purge", f, "");
+	answer =
+		desk_call(d, "{\"method\":\"message\",\"message\":\"%s\"}", id);
+	has(answer, "\"text\":\"a\"");
+	(void)call_on(d, "purge", g, "");
+	desk_fails(d,
+		   desk_try_call(d,
+				 "{\"method\":\"message\",\"message\":"
+				 "\"%s\"}",
+				 id),
+		   WEFT_NOT_FOUND, "no message");
 }
 
 static void a_purge_takes_subagents_but_no_money(void **state)
@@ -475,7 +596,12 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(what_forks_have_is_not_reclaimed),
 	PUBLIC_TEST(nothing_is_left_of_a_purged_session),
 	PUBLIC_TEST(names_that_moved_survive_a_purge),
+	PUBLIC_TEST(a_name_that_others_speak_of_keeps_its_version),
 	PUBLIC_TEST(forks_see_what_they_saw),
+	PUBLIC_TEST(what_is_gone_ends_where_a_fork_begins),
+	PUBLIC_TEST(clocks_do_not_say_who_inherits_from_whom),
+	PUBLIC_TEST(the_last_fork_takes_with_it_what_it_held),
+	PUBLIC_TEST(a_message_is_found_by_its_id_where_a_fork_shows_it),
 	PUBLIC_TEST(a_purge_takes_subagents_but_no_money),
 	PUBLIC_TEST(a_person_is_purged_everywhere),
 	PUBLIC_TEST(attachments_go_with_what_referred_to_them),
