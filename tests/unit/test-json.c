@@ -96,14 +96,12 @@ static void what_is_no_json_is_refused_with_its_place(void **state)
 		   "not JSON: trailing comma at line 2, column 2");
 	expect_bad(STR("\n\n  [01]"),
 		   "not JSON: invalid number at line 3, column 4");
-	expect_bad(STR("{\"a\":nul0}"),
-		   "not JSON: invalid word at column 6");
+	expect_bad(STR("{\"a\":nul0}"), "not JSON: invalid word at column 6");
 	expect_bad(STR("\"\xc3\xa9\" x"),
 		   "not JSON: something behind the value at column 6");
 	expect_bad(STR("\xef\xbb\xbf{}"),
 		   "not JSON: byte order mark at column 1");
-	expect_bad(STR("[\"a\xff\"]"),
-		   "not JSON: not UTF-8 at column 4");
+	expect_bad(STR("[\"a\xff\"]"), "not JSON: not UTF-8 at column 4");
 	expect_bad(STR("[\"\\ud800\"]"),
 		   "not JSON: lone surrogate in a string at column 9");
 	expect_bad(STR("[\"\\uD83D\\u0041\"]"),
@@ -115,9 +113,8 @@ static void what_is_no_json_is_refused_with_its_place(void **state)
 	expect_bad(
 		STR("[\"a\nb\"]"),
 		"not JSON: control character in a string at line 1, column 4");
-	expect_bad(
-		STR("[\"a\0b\"]"),
-		"not JSON: control character in a string at column 4");
+	expect_bad(STR("[\"a\0b\"]"),
+		   "not JSON: control character in a string at column 4");
 	expect_bad(STR("[\"\\x41\"]"),
 		   "not JSON: invalid escape in a string at column 4");
 	expect_bad(STR("[\"\\u12g4\"]"),
@@ -206,14 +203,12 @@ static void strings_must_be_unicode(void **state)
 static void duplicate_members_are_refused_with_their_place(void **state)
 {
 	(void)state;
-	expect_bad(STR("{\"a\":1,\"a\":1}"),
-		   "member \"a\" twice at column 8");
+	expect_bad(STR("{\"a\":1,\"a\":1}"), "member \"a\" twice at column 8");
 	expect_bad(STR("{\"role\":\"user\",\n\"x\":{},\n  \"role\":1}"),
 		   "member \"role\" twice at line 3, column 3");
 	expect_bad(STR("[{\"a\":[{\"b\":1,\"c\":2,\"b\":3}]}]"),
 		   "member \"b\" twice at column 21");
-	expect_bad(STR("{\"\":1,\"\":2}"),
-		   "member \"\" twice at column 7");
+	expect_bad(STR("{\"\":1,\"\":2}"), "member \"\" twice at column 7");
 	/* The escapes before it turn into fewer bytes, one a newline. */
 	expect_bad(STR("{\"x\\n\\u00e9\":0,\"a\":\"\\n\\n\",\"a\":1}"),
 		   "member \"a\" twice at column 27");
@@ -261,8 +256,7 @@ static void a_long_name_is_cut_in_the_message(void **state)
 	}
 	assert_int_equal(parse_with(buf_str(&b), NULL, &err), WEFT_INVALID);
 	assert_true(strlen(err.message) < 200);
-	assert_non_null(
-		strstr(err.message, "\xc3\xa9\" twice at column 2007"));
+	assert_non_null(strstr(err.message, "\xc3\xa9\" twice at column 2007"));
 	buf_done(&b);
 }
 
