@@ -68,6 +68,12 @@ weft alias add k other >/dev/null
 sql 'ALTER TABLE weft.commits DROP COLUMN void; ALTER TABLE weft.sessions DROP COLUMN slug;
 	DELETE FROM weft.names; UPDATE weft.meta SET version=1'
 refused 7 io '*version 1: open it once for writing*' list --store "$WEFT_STORE&read_only=1"
+# All of it or nothing: what cannot be brought up to date stays as it was.
+sql "UPDATE weft.events SET session='\\x0102' WHERE seq=2"
+refused 6 corrupt '*events*' append k x
+same '1 0' "$(sql 'SELECT version FROM weft.meta') $(sql "SELECT count(*) FROM information_schema.columns
+	WHERE table_schema='weft' AND column_name IN ('slug','void')")"
+sql "UPDATE weft.events SET session=(SELECT id FROM weft.sessions) WHERE seq=2"
 for i in 1 2 3 4 5 6 7 8 9 10; do
 	weft append k "after $i" >"$dir/new.$i" 2>&1 || echo failed >"$dir/failed" &
 done

@@ -2,7 +2,7 @@
 """Eight processes on one PostgreSQL, some killed, its server restarted, and at
 last its synchronous standby promoted while they go on writing.
 
-Four append to shared and separate sessions with operation ids, two to one
+One watches, and misses nothing.  Four append to shared and separate sessions with operation ids, two to one
 session with expectations, two under a lease.  Whoever is killed or gets an
 error sends again, with the same operation ids, what was not acknowledged.  In
 the end every acknowledged event is there once, in order, without a gap, and
@@ -26,6 +26,9 @@ PRIMARY = re.search(r"host=([^&]*)", URL).group(1)
 STANDBY = PRIMARY + "/standby"
 BOTH = URL.replace(f"host={PRIMARY}", f"host={PRIMARY},{STANDBY}") + "&busy_ms=20000"
 ROUNDS = int(os.environ.get("WEFT_TEST_SCALE", "1"))
+
+# In a directory that is removed with the server.
+WATCHED = PRIMARY + "/watched"
 
 over = threading.Event()
 problems = []
@@ -120,6 +123,7 @@ def guarded(run):
 acked = {}  # (session, op): seq
 running = {}  # writer: its process
 kills = 0
+watcher = None
 
 
 def send_some(me, pending):
@@ -211,6 +215,33 @@ def append_leased(me):
         insist("lease", "release", "leased", "--token", token, "--op", f"{op}-release")
 
 
+# ---- a watcher ----
+
+
+def start_watching():
+    """Somebody who watches all the time, whatever happens to the server."""
+    with open(WATCHED, "w") as out, open(WATCHED + ".err", "w") as err:
+        return subprocess.Popen(
+            [WEFT, "--json", "--store", BOTH, "tail", "shared0", "-f"], stdout=out, stderr=err
+        )
+
+
+def check_watched(url):
+    """It has seen every event once, in order, and none is missing."""
+    code, out, err = weft("show", "shared0", url=url)
+    assert code == 0, err
+    head = json.loads(out)["head_seq"]
+    seen = []
+    for _ in range(300):
+        with open(WATCHED) as f:
+            seen = [json.loads(x)["seq"] for x in f.read().split("\n")[:-1]]
+        if seen and seen[-1] >= head:
+            break
+        assert watcher.poll() is None, open(WATCHED + ".err").read()
+        time.sleep(0.1)
+    assert seen == list(range(1, head + 1)), f"watched {seen} of {head}"
+
+
 # ---- checking ----
 
 
@@ -244,11 +275,12 @@ def check(url):
 
 
 def main():
-    global kills
+    global kills, watcher
     start_standby()
     sessions = [f"shared{i}" for i in range(3)] + [f"own{i}" for i in range(4)]
     for session in sessions + ["versions", "leased"]:
         insist("new", "--key", session)
+    watcher = start_watching()
     threads = [threading.Thread(target=append_many, args=(i,)) for i in range(4)]
     threads += [threading.Thread(target=append_expecting, args=(i,)) for i in range(2)]
     threads += [threading.Thread(target=append_leased, args=(i,)) for i in range(2)]
@@ -279,6 +311,7 @@ def main():
     assert not problems, problems
     new = URL.replace(f"host={PRIMARY}", f"host={STANDBY}")
     leased = check(new)
+    check_watched(new)
     assert len(leased) >= 4 and len(expected) >= 4 and kills >= 2, (leased, expected, kills)
     print(f"{len(acked)} appends, {len(expected)} expectations, {len(leased) // 2} leases, "
           f"{kills} kills", file=sys.stderr)
@@ -288,5 +321,7 @@ try:
     main()
 finally:
     over.set()
+    if watcher and watcher.poll() is None:
+        watcher.kill()
     if os.path.exists(STANDBY + "/data/postmaster.pid"):
         ctl(STANDBY + "/data", "-m", "immediate", "stop")
