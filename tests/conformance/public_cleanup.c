@@ -178,7 +178,7 @@ static void however_many_there_are_all_are_purged(void **state)
 
 	/* What is done is the same in all stores, and takes its time. */
 	if (strncmp(conformance_url, "memory:", 7) != 0)
-		skip();
+		return;
 	configure(d, "{\"retention\":{\"rules\":[{\"idle_days\":30}],"
 		     "\"trash_days\":7}}");
 	for (unsigned i = 0; i < MANY; i++)
