@@ -37,6 +37,13 @@ static const char *type_expected(uint32_t type)
 
 static int fail_type(struct call *c, const struct field *f, yyjson_val *v)
 {
+	/* A string may be right there, but not this one. */
+	if (yyjson_is_str(v) && (f->type == TYPE_REF || f->type == TYPE_REFS ||
+				 f->type == TYPE_TIME))
+		return fail(c->err, WEFT_INVALID,
+			    "%s: expected %s, found \"%.*s\"", f->name,
+			    type_expected(f->type),
+			    STR_ARG(text_cut(json_str(v), VALUE_SHOWN)));
 	return fail(c->err, WEFT_INVALID, "%s: expected %s, found %s", f->name,
 		    type_expected(f->type), json_kind(v));
 }

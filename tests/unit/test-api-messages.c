@@ -232,7 +232,7 @@ static void finds_a_message_by_its_id(void **state)
 	refuse(lab, "{'method':'message','message':2}", WEFT_INVALID,
 	       "session: missing; a number counts within one");
 	refuse(lab, "{'method':'message','message':'what'}", WEFT_INVALID,
-	       "message: expected a message id or a number, found string");
+	       "message: expected a message id or a number, found \"what\"");
 	refuse(lab, "{'method':'message','session':'k','message':1}",
 	       WEFT_NOT_FOUND, "event 1 is no message");
 	refuse(lab, "{'method':'message','session':'k','message':0}",

@@ -124,11 +124,11 @@ static void checks_fields(void **state)
 	       "object");
 	refuse(lab, "{'method':'new','expires_at':'tomorrow'}", WEFT_INVALID,
 	       "expires_at: expected a time like \"2026-11-15T10:00:00Z\", "
-	       "found string");
+	       "found \"tomorrow\"");
 	refuse(lab, "{'method':'redact','session':'k','messages':['x']}",
 	       WEFT_INVALID,
 	       "messages: expected an array of message ids and numbers, found "
-	       "string");
+	       "\"x\"");
 	/* Nothing of all this has been done. */
 	assert_int_equal(get_u64(call(lab, "{'method':'stats'}"), "sessions"),
 			 1);
