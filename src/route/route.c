@@ -20,8 +20,8 @@ struct view {
 	bool mentioned;
 };
 
-static struct weft_str line_of(struct arena *a, const char *format,
-			       va_list args)
+__attribute__((format(printf, 2, 0))) static struct weft_str line_of(
+	struct arena *a, const char *format, va_list args)
 {
 	char line[600];
 
