@@ -208,6 +208,15 @@ WEFT_API const char *weft_conversation_text(struct weft_conversation *c,
 /* Give it back; takes NULL. */
 WEFT_API void weft_conversation_free(struct weft_conversation *c);
 
+/*
+ * Whether a message asks for a new conversation: "/new" or "/reset", whatever
+ * the case, alone or before the first words of it, which *ret_rest is then.
+ * Returns 1 if so, else 0; ret_rest may be NULL.  Whether who speaks may do that
+ * is the caller's to know; the method "reset" does it.
+ */
+WEFT_API int weft_asks_reset(const char *text, size_t text_len,
+			     struct weft_str *ret_rest);
+
 /* ---- maintenance ---- */
 
 /* What came of it.  weft_call with "cleanup" also says which sessions, and

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "engine/internal.h"
+#include "route/lifecycle.h"
 
 #define ROUTE_BYTES_MAX MIB(64)
 
@@ -16,6 +17,19 @@ int weft_configure(struct weft_store *store, const char *text, size_t text_len,
 	if (!text || text_len > PTRDIFF_MAX)
 		return fail(err, WEFT_INVALID, "configuration: not a text");
 	return engine_configure(e, (struct weft_str){ text, text_len }, err);
+}
+
+int weft_asks_reset(const char *text, size_t text_len,
+		    struct weft_str *ret_rest)
+{
+	struct weft_str rest;
+
+	if (!text || !lifecycle_is_reset_command(
+			     (struct weft_str){ text, text_len }, &rest))
+		return 0;
+	if (ret_rest)
+		*ret_rest = rest;
+	return 1;
 }
 
 void weft_route_options_init(struct weft_route_options *o, size_t size)

@@ -131,6 +131,24 @@ static void a_key_has_a_chain(void **state)
 		   WEFT_NOT_FOUND, "none");
 }
 
+/* What a chat program does with "/new": the rest is said in the new one. */
+static void a_message_may_ask_for_it(void **state)
+{
+	static const char text[] = " /New  what now? ", newer[] = "/newer";
+	struct desk *d = *state;
+	struct weft_str rest = STR("");
+
+	(void)desk_new(d, "\"key\":\"k\"");
+	(void)desk_say(d, "k", "before");
+	assert_int_equal(weft_asks_reset(newer, strlen(newer), &rest), 0);
+	assert_int_equal(weft_asks_reset(NULL, 0, &rest), 0);
+	assert_int_equal(weft_asks_reset(text, strlen(text), NULL), 1);
+	assert_int_equal(weft_asks_reset(text, strlen(text), &rest), 1);
+	(void)reset(d, "k");
+	(void)desk_say(d, "k", arena_str(&d->arena, rest).ptr);
+	assert_string_equal(desk_texts(d, "k"), "what now?");
+}
+
 static void what_cannot_begin_anew(void **state)
 {
 	struct desk *d = *state;
@@ -310,6 +328,7 @@ static void many_messages_after_a_pause_begin_one_session(void **state)
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(names_go_to_the_new_session),
 	PUBLIC_TEST(a_key_has_a_chain),
+	PUBLIC_TEST(a_message_may_ask_for_it),
 	PUBLIC_TEST(what_cannot_begin_anew),
 	PUBLIC_TEST(a_pause_begins_a_new_session),
 	PUBLIC_TEST(a_leased_session_is_left_alone),
