@@ -5,6 +5,7 @@
  * What is derived is given to the store as the engine does it: made from the
  * lines that are left.
  */
+#include "base/error.h"
 #include "base/id.h"
 #include "conformance/conformance.h"
 #include "model/derive.h"
@@ -105,11 +106,8 @@ static int plan_rewriting(void *ctx, struct store_view *view,
 		if (op)
 			*op = w->ops[i];
 	}
-	if (w->code) {
-		if (err)
-			err->code = w->code;
-		return w->code;
-	}
+	if (w->code)
+		return (fail)(err, w->code, "the plan says no");
 	return w->n_rewrites ? add_record(w, view, out, err) : WEFT_OK;
 }
 
