@@ -89,14 +89,24 @@ static void call_done(struct call *c)
 	buf_done(&c->out);
 }
 
-/* Who hears that there was no memory believes that nothing was done. */
+/* Failures that do not come from what was asked for. */
+static bool is_of_machine(int code)
+{
+	return code == WEFT_NO_MEMORY || code == WEFT_IO || code == WEFT_BUSY ||
+	       code == WEFT_NO_SPACE || code == WEFT_CORRUPT;
+}
+
+/* Who hears of such a failure believes that nothing was done. */
 static int settle(const struct call *c, int code)
 {
-	if (code != WEFT_NO_MEMORY || !c->written)
+	char why[sizeof(c->err->message)];
+
+	if (!c->written || !is_of_machine(code))
 		return code;
+	memcpy(why, c->err->message, sizeof(why));
 	return fail(c->err, WEFT_UNKNOWN,
-		    "%s: written, but there is no memory for the answer",
-		    c->method->name);
+		    "%s: written, but the answer could not be made: %s",
+		    c->method->name, why);
 }
 
 int weft_call(struct weft_store *store, const char *request, size_t request_len,

@@ -7,50 +7,13 @@
  * page cache and without it, and holds all of each write or nothing.
  */
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/id.h"
 #include "base/mem.h"
 #include "crash/lab.h"
-
-/* ---- SQLite's memory ---- */
-
-static sqlite3_mem_methods plain;
-static bool counting;
-static uint64_t sqlite_seen, sqlite_fails_at; /* 0: never */
-
-static bool must_fail(void)
-{
-	return counting && ++sqlite_seen == sqlite_fails_at;
-}
-
-static void *failing_malloc(int n)
-{
-	return must_fail() ? NULL : plain.xMalloc(n);
-}
-
-static void *failing_realloc(void *p, int n)
-{
-	return must_fail() ? NULL : plain.xRealloc(p, n);
-}
-
-static int install_memory(void **state)
-{
-	sqlite3_mem_methods mine;
-
-	(void)state;
-	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &plain) != SQLITE_OK)
-		return -1;
-	mine = plain;
-	mine.xMalloc = failing_malloc;
-	mine.xRealloc = failing_realloc;
-	/* Small pieces must not come from a pool of its own. */
-	(void)sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
-	return sqlite3_config(SQLITE_CONFIG_MALLOC, &mine) == SQLITE_OK ? 0 :
-									  -1;
-}
+#include "crash/sqlmem.h"
 
 /* ---- failures ---- */
 
@@ -74,7 +37,7 @@ static void arm(void *ctx, bool on)
 	static uint64_t before;
 
 	if (f->source == SQLITE)
-		counting = on;
+		sqlmem_count(on);
 	if (f->source != OURS)
 		return;
 	if (on) {
@@ -94,8 +57,7 @@ static void begin_failing(struct failure *f, struct lab *l)
 	f->seen = f->hits = 0;
 	l->arm = arm;
 	l->arm_ctx = f;
-	sqlite_seen = 0;
-	sqlite_fails_at = f->source == SQLITE ? f->n : 0;
+	sqlmem_fail_at(f->source == SQLITE ? f->n : 0);
 	if (f->source == CALLS && f->n)
 		simdisk_fail_at(l->disk, f->calls, f->n, f->error, f->repeat);
 	f->lost.n = f->n;
@@ -108,10 +70,10 @@ static void stop_failing(struct failure *f)
 	struct simcounts c;
 
 	f->l->arm = NULL;
-	counting = false;
+	sqlmem_count(false);
 	simdisk_counts(f->l->disk, &c);
 	if (f->source == SQLITE)
-		f->seen = sqlite_seen;
+		f->seen = sqlmem_seen();
 	if (f->source == CALLS)
 		f->seen = simcounts_of(&c, f->calls);
 	if (f->source == LOST_SYNC)
@@ -355,5 +317,5 @@ int main(void)
 		cmocka_unit_test(any_look_at_the_disk_may_fail),
 	};
 
-	return cmocka_run_group_tests(tests, install_memory, NULL);
+	return cmocka_run_group_tests(tests, sqlmem_install, NULL);
 }
