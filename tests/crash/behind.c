@@ -162,12 +162,37 @@ static void an_editor_loses_no_line(void **state)
 	must_be_fine(l, check_store(l, l->store[A], lab_now(l), NULL));
 }
 
+/* A line that can be read is kept, wherever it was put. */
+static void an_editor_s_own_line_is_not_written_over(void **state)
+{
+	static const char own[] = "{\"seq\":900,\"ts\":\"2026-11-15T10:00:00"
+				  ".000Z\",\"type\":\"note\",\"x\":\"by "
+				  "hand\"}\n";
+	struct lab *l = *state;
+	struct weft_id s[SESSIONS];
+	char path[128], *text;
+	size_t n, lines = 0;
+
+	leave_behind(l, s);
+	lab_path(l, &s[1], path);
+	assert_int_equal(simdisk_append(l->disk, path, STR(own)), 0);
+	lab_ok(l, lab_task(l, A, TASK_CHECKPOINT));
+	text = simdisk_read(l->disk, path, &n);
+	assert_non_null(text);
+	assert_non_null(strstr(text, own));
+	for (const char *p = text; (p = strstr(p, "\"text\":\"deed ")); p++)
+		lines++;
+	assert_int_equal(lines, 4);
+	free(text);
+}
+
 static const struct CMUnitTest tests[] = {
 	LAB_TEST(lines_stay_behind_and_are_seen),
 	LAB_TEST(who_joins_finds_all_of_it),
 	LAB_TEST(who_may_not_write_finds_all_of_it),
 	LAB_TEST(whoever_dies_leaves_nothing_out),
 	LAB_TEST(an_editor_loses_no_line),
+	LAB_TEST(an_editor_s_own_line_is_not_written_over),
 };
 
 const struct suite behind_scenarios = { tests, ARRAY_LEN(tests) };
