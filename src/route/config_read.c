@@ -560,6 +560,18 @@ static int read_object(struct reader *r, const struct config_object *o,
 
 /* ---- the whole ---- */
 
+/* What is no JSON says its line itself, unless it is the only one. */
+static int fail_file(struct reader *r, int code)
+{
+	bool one = !r->text.len || !memchr(r->text.ptr, '\n', r->text.len);
+
+	if (code == WEFT_NO_MEMORY || (!r->origin && !one))
+		return code;
+	return fail_prefix(r->err, WEFT_INVALID, "%s%s%s",
+			   r->origin ? r->origin : "",
+			   r->origin && one ? ": " : "", one ? "line 1" : "");
+}
+
 static int read_file(struct reader *r)
 {
 	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
@@ -567,10 +579,7 @@ static int read_file(struct reader *r)
 	int e = json_parse(r->text, NULL, &doc, r->err);
 
 	if (e != WEFT_OK)
-		return e == WEFT_NO_MEMORY || !r->origin ?
-			       e :
-			       fail_prefix(r->err, WEFT_INVALID, "%s",
-					   r->origin);
+		return fail_file(r, e);
 	if (raw.ptr[0] != '{') {
 		at = where(r, raw);
 		return fail(r->err, WEFT_INVALID,

@@ -54,7 +54,7 @@ wrong 'line 2: store.url: expected a string, found 7' '{"store":\n{"url":7}}'
 wrong 'line 1: store: expected an object, found "jsonl:x"' '{"store":"jsonl:x"}'
 wrong 'line 3: session.dm_scope: expected one of main|*, found "per-user"' \
 	'{"session":{\n\n"dm_scope":"per-user"}}'
-wrong 'member "store" twice *' '{"store":{},"store":{}}'
+wrong 'line 1: member "store" twice *' '{"store":{},"store":{}}'
 wrong '*nothing there*' ''
 wrong 'line 2: agents.list[[]1].id: expected a text, found nothing' '{"agents":{"list":[\n{}]}}'
 wrong 'line 2: lifecycle.reset.idle_minutes: expected a number from 1 *' \

@@ -318,6 +318,47 @@ static void a_program_may_go_elsewhere(void **state)
 	assert_int_equal(chdir(before), 0);
 }
 
+/* How many sessions the store holds in memory. */
+static uint64_t active(struct desk *d)
+{
+	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
+	const char *stats = desk_call(d, "{\"method\":\"stats\"}");
+
+	desk_ok(d, json_parse(str_of(stats), NULL, &doc, &d->err));
+	return yyjson_get_uint(
+		yyjson_ptr_get(yyjson_doc_get_root(doc), "/health/active"));
+}
+
+#define REST_US 1200000 /* sessions are in their files after a second */
+
+/* A session that nobody uses leaves memory, and the next message brings it
+ * back; so do all when a store is closed. */
+static void what_rests_leaves_memory_and_comes_back(void **state)
+{
+	struct desk *d = *state;
+	int tries = 0;
+
+	/* The others hold none. */
+	if (strncmp(d->url, "jsonl:", 6) != 0)
+		return;
+	desk_reopen(d, "idle_ms=500");
+	(void)desk_new(d, "\"key\":\"k\"");
+	(void)desk_say(d, "k", "one");
+	assert_true(active(d) > 1);
+	/* Maintenance itself uses its book. */
+	while (active(d) > 1 && tries++ < 20) {
+		(void)usleep(REST_US);
+		(void)desk_call(d, "{\"method\":\"cleanup\"}");
+	}
+	assert_true(active(d) <= 1);
+	(void)desk_say(d, "k", "two");
+	assert_string_equal(desk_texts(d, "k"), "one two");
+	desk_reopen(d, NULL);
+	assert_string_equal(desk_texts(d, "k"), "one two");
+	(void)desk_say(d, "k", "three");
+	assert_string_equal(desk_texts(d, "k"), "one two three");
+}
+
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(nothing_is_given_back_without_complaint),
 	PUBLIC_TEST(a_bad_url_is_refused),
@@ -332,6 +373,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(in_a_child_every_call_fails_and_closing_works),
 	PUBLIC_TEST(signals_locale_and_directory_are_left_alone),
 	PUBLIC_TEST(a_program_may_go_elsewhere),
+	PUBLIC_TEST(what_rests_leaves_memory_and_comes_back),
 };
 
 const struct suite public_open_suite = { tests, ARRAY_LEN(tests) };

@@ -177,8 +177,8 @@ static void rules_may_stand_where_picoclaw_has_them(void **state)
 static const struct {
 	const char *text, *message;
 } mistakes[] = {
-	{ "", "file: not JSON: " },
-	{ "{\n\"session\"", "file: not JSON: " },
+	{ "", "file: line 1: not JSON: nothing there" },
+	{ "{\n\"session\"", "file: not JSON: unexpected end at line 2" },
 	{ "[]", "file: line 1: expected an object, found array" },
 	{ "{\n\"session\":7}",
 	  "file: line 2: session: expected an object, found 7" },
@@ -233,15 +233,16 @@ static const struct {
 	{ "{\"store\":{\"url\":\"a\\u0000b\"}}",
 	  "file: line 1: store.url has a control character (U+0000)" },
 	{ "{\"store\":{},\"store\":{}}",
-	  "file: member \"store\" twice at line 1, column " },
+	  "file: line 1: member \"store\" twice at column " },
 	{ "{\"session\":{\n\"identity_links\":{\"a\":[],\n\"a\":[]}}}",
 	  "file: member \"a\" twice at line 3, column " },
 	/* What is no configuration at all. */
-	{ "   ", "file: not JSON: nothing there" },
-	{ "{\"a\":1,}", "file: not JSON: trailing comma at line 1" },
+	{ "   ", "file: line 1: not JSON: nothing there" },
+	{ "{\"a\":1,}", "file: line 1: not JSON: trailing comma at column 7" },
 	{ "{}\n{}", "file: not JSON: something behind the value at line 2" },
 	{ "// no\n{}", "file: not JSON: unexpected character at line 1" },
-	{ "\xef\xbb\xbf{}", "file: not JSON: byte order mark at line 1" },
+	{ "\xef\xbb\xbf{}",
+	  "file: line 1: not JSON: byte order mark at column 1" },
 	{ "{\"store\":{\n\"url\":\"\xff\"}}",
 	  "file: not JSON: not UTF-8 at line 2" },
 	{ "null", "file: line 1: expected an object, found null" },
