@@ -205,3 +205,37 @@ const char *hygge_list(struct desk *d, struct weft_hygge_list_options o,
 		     weft_hygge_list_sessions(d->store, &o, &answer, &d->err)),
 		"", "id");
 }
+
+const char *hygge_say_all(struct desk *d, const char *session,
+			  const char *letters, size_t nth)
+{
+	const char *ret = NULL;
+
+	for (size_t i = 0; letters[i]; i++) {
+		char one[2] = { letters[i], '\0' };
+		const char *id = hygge_say(d, session, one);
+
+		if (i + 1 == nth)
+			ret = id;
+	}
+	return ret;
+}
+
+const char *hygge_set_todos(struct desk *d, const char *session,
+			    const char *items)
+{
+	struct weft_answer *answer;
+
+	return CALL(d, answer,
+		    weft_hygge_replace_session_todos(
+			    d->store, T(session), T(items), &answer, &d->err));
+}
+
+const char *hygge_todos(struct desk *d, const char *session)
+{
+	struct weft_answer *answer;
+
+	return CALL(d, answer,
+		    weft_hygge_get_session_todos(d->store, T(session), &answer,
+						 &d->err));
+}

@@ -51,6 +51,14 @@ const char *hygge_list(struct desk *d, struct weft_hygge_list_options o,
 		       const char *project);
 struct weft_hygge_list_options hygge_all(void);
 
+/* Say one message for each letter; the id of the `nth`, from 1. */
+const char *hygge_say_all(struct desk *d, const char *session,
+			  const char *letters, size_t nth);
+/* The list of a session, after it was set and as it is. */
+const char *hygge_set_todos(struct desk *d, const char *session,
+			    const char *items);
+const char *hygge_todos(struct desk *d, const char *session);
+
 #define S(text) ((struct weft_str){ (text), strlen(text) })
 
 /* An id that nothing has. */

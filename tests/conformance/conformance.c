@@ -52,11 +52,15 @@ static const struct suite *const suites[] = {
 	&public_marker_suite,
 	&public_reset_suite,
 	&compat_pico_suite,
+	&compat_pico_subturn_suite,
 	&compat_claw_suite,
 	&public_blob_suite,
+	&compat_hygge_basic_suite,
 	&compat_hygge_session_suite,
-	&compat_hygge_message_suite,
+	&compat_hygge_total_suite,
+	&compat_hygge_fork_suite,
 	&compat_hygge_note_suite,
+	&compat_hygge_rest_suite,
 	&public_search_suite,
 };
 
