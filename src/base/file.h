@@ -68,6 +68,7 @@ struct fs_ops {
 	int (*truncate)(struct file *f, uint64_t size);
 	int (*sync)(struct file *f, bool data_only);
 	int (*sync_all)(struct file *f); /* syncfs; -ENOSYS: not trustworthy */
+	int (*write_back)(struct file *f); /* or NULL */
 	int (*fstat)(struct file *f, struct file_stat *ret);
 	int (*lock)(struct file *f, uint64_t at, uint64_t n,
 		    enum file_lock_mode mode);
@@ -152,6 +153,16 @@ static inline int file_sync(struct file *f)
 static inline int file_sync_all(struct file *f)
 {
 	return f->ops->sync_all(f);
+}
+
+/*
+ * Have what was written to the file on its way to the disk, and wait for that,
+ * so that a flush that follows has less to do.  It makes nothing durable; but
+ * if it fails, a flush may not know of it any more.
+ */
+static inline int file_write_back(struct file *f)
+{
+	return f->ops->write_back ? f->ops->write_back(f) : 0;
 }
 
 static inline int file_stat(struct file *f, struct file_stat *ret)

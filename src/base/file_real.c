@@ -211,6 +211,18 @@ static int real_sync_all(struct file *f)
 	return flush_result(syncfs(fd_of(f)));
 }
 
+static int real_write_back(struct file *f)
+{
+	const unsigned flags = SYNC_FILE_RANGE_WAIT_BEFORE |
+			       SYNC_FILE_RANGE_WRITE |
+			       SYNC_FILE_RANGE_WAIT_AFTER;
+	int r = sync_file_range(fd_of(f), 0, 0, flags);
+
+	/* Not every file system has it. */
+	return r < 0 && (errno == ENOSYS || errno == ESPIPE) ? 0 :
+							       flush_result(r);
+}
+
 static void fill_stat(const struct stat *st, struct file_stat *ret)
 {
 	*ret = (struct file_stat){
@@ -558,6 +570,7 @@ static const struct fs_ops real_ops = {
 	.truncate = real_truncate,
 	.sync = real_sync,
 	.sync_all = real_sync_all,
+	.write_back = real_write_back,
 	.fstat = real_fstat,
 	.lock = real_lock,
 	.stat = real_stat,

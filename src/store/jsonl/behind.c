@@ -32,6 +32,9 @@
 #define QUIET_US      1000    /* and nothing when nobody has written so long */
 #define RETRY_US      100000  /* after a write that failed */
 #define WRITE_AT_ONCE 16      /* entries, until somebody else may write one */
+/* This part of all entries is written each QUIET_US, so that they are written
+ * evenly, before they are so old that they must be. */
+#define PACE_PART 32
 /* A batch of fewer sessions is written out at once, unless others wait. */
 #define BEHIND_FROM 8
 
@@ -67,6 +70,7 @@ static void put_in(struct behind_queue *q, struct behind *b)
 	else
 		q->oldest = b;
 	q->newest = b;
+	q->n++;
 	b->l->behind = b;
 }
 
@@ -83,6 +87,7 @@ static void take_out(struct behind_queue *q, struct behind *b)
 	if (b->l->behind == b)
 		b->l->behind = NULL;
 	q->bytes -= b->len;
+	q->n--;
 	atomic_store(&q->some, q->oldest != NULL);
 }
 
@@ -232,25 +237,30 @@ static struct behind *take_oldest(struct behind_queue *q, int64_t until_us)
 	return b;
 }
 
-static int write_some(struct jsonl *js, int64_t until_us, size_t max,
+/* Write up to *n entries; how many were not there is left in it. */
+static int write_some(struct jsonl *js, int64_t until_us, size_t *n,
 		      struct weft_error *err)
 {
 	struct behind *b;
 	int r = WEFT_OK;
 
 	gate_enter(&js->behind.gate);
-	while (r == WEFT_OK && max-- > 0 &&
-	       (b = take_oldest(&js->behind, until_us)))
+	while (r == WEFT_OK && *n > 0 &&
+	       (b = take_oldest(&js->behind, until_us))) {
 		r = write_out(js, b, err);
+		--*n;
+	}
 	gate_leave(&js->behind.gate);
 	return r;
 }
 
 int behind_settle_all(struct jsonl *js, struct weft_error *err)
 {
+	size_t all = SIZE_MAX;
+
 	if (!atomic_load(&js->behind.some))
 		return WEFT_OK;
-	return write_some(js, clock_mono_us(), SIZE_MAX, err);
+	return write_some(js, clock_mono_us(), &all, err);
 }
 
 void behind_settle_most(struct jsonl *js)
@@ -425,42 +435,53 @@ static void sleep_us(struct behind_queue *q, int64_t us)
 	(void)pthread_cond_timedwait(&q->work, &q->mutex, &ts);
 }
 
-/* Wait until there is something to write; the age of what, or -1: stop. */
-static int64_t wait_for_work(struct behind_queue *q)
+/* Wait until there is something to write: how many entries; 0: stop. */
+static size_t wait_for_work(struct behind_queue *q)
 {
-	int64_t until = -1;
+	size_t n = 0;
 
 	lock(q);
-	while (!q->stop && until < 0) {
-		int64_t now = clock_mono_us();
-
-		if (!q->oldest)
+	while (!q->stop && n == 0) {
+		if (!q->oldest) {
 			(void)pthread_cond_wait(&q->work, &q->mutex);
-		else if (q->failed < 0) {
-			sleep_us(q, RETRY_US);
-			until = now;
-		} else if (now - q->last_us >= QUIET_US ||
-			   q->bytes >= BEHIND_BYTES / 2)
-			until = now;
-		else if (now - q->oldest->since_us >= BEHIND_US)
-			until = now - BEHIND_US;
+			continue;
+		}
+		sleep_us(q, q->failed < 0 ? RETRY_US : QUIET_US);
+		if (q->failed < 0 || q->bytes >= BEHIND_BYTES / 2 ||
+		    clock_mono_us() - q->last_us >= QUIET_US)
+			n = q->n;
 		else
-			sleep_us(q, QUIET_US);
+			n = (q->n + PACE_PART - 1) / PACE_PART;
 	}
 	unlock(q);
-	return until;
+	return n;
+}
+
+/* Write some entries that are not younger than this; false: there are no
+ * more, or it failed, of which the next writer is told. */
+static bool write_part(struct jsonl *js, int64_t until_us, size_t max)
+{
+	struct weft_error ignored;
+	size_t n = max < WRITE_AT_ONCE ? max : WRITE_AT_ONCE;
+
+	return write_some(js, until_us, &n, &ignored) == WEFT_OK && n == 0;
 }
 
 static void *run_thread(void *arg)
 {
 	struct jsonl *js = arg;
-	int64_t until;
+	size_t n;
 
-	while ((until = wait_for_work(&js->behind)) >= 0) {
-		struct weft_error ignored; /* the next writer is told */
-		int r = write_some(js, until, WRITE_AT_ONCE, &ignored);
+	while ((n = wait_for_work(&js->behind)) > 0) {
+		int64_t now = clock_mono_us();
+		bool all = true;
 
-		if (r == WEFT_OK && !atomic_load(&js->behind.some))
+		for (size_t i = 0; i < n && all; i += WRITE_AT_ONCE)
+			all = write_part(js, now, n - i);
+		/* No faster than this, but no line gets too old. */
+		while (all && write_part(js, now - BEHIND_US, WRITE_AT_ONCE))
+			;
+		if (!atomic_load(&js->behind.some))
 			tell_settled(js);
 	}
 	return NULL;
@@ -499,7 +520,7 @@ bool behind_may_add(struct jsonl *js, size_t sessions)
 		return false;
 	/* The thread cannot keep up: help with as much as comes. */
 	return !full ||
-	       write_some(js, INT64_MAX, sessions, &ignored) == WEFT_OK;
+	       write_some(js, INT64_MAX, &sessions, &ignored) == WEFT_OK;
 }
 
 void behind_init(struct behind_queue *q)

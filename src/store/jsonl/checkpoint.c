@@ -22,6 +22,7 @@
 
 #define QUIET_MS 1000
 #define SOON_US  2000000
+#define DUE_PART 3 /* of the log, until one is due */
 
 int checkpoint_lock(struct jsonl *js, struct weft_error *err)
 {
@@ -204,7 +205,44 @@ int checkpoint(struct jsonl *js, struct weft_error *err)
 	return r;
 }
 
+int checkpoint_for_room(struct jsonl *js, uint64_t bytes,
+			struct weft_error *err)
+{
+	uint64_t place;
+	bool room;
+	int r = checkpoint_lock(js, err);
+
+	if (r < 0)
+		return r;
+	/* The one that was under way may have made it. */
+	r = enter(js, err);
+	if (r == WEFT_OK) {
+		room = wal_place(&js->wal, &js->st, bytes, &place) == WEFT_OK;
+		leave(js);
+		if (!room)
+			r = checkpoint_locked(js, err);
+	}
+	checkpoint_unlock(js);
+	return r;
+}
+
+bool checkpoint_is_due(const struct jsonl *js)
+{
+	return js->st.end - u64_min(js->st.end, js->st.ckpt) >=
+	       wal_total_bytes(&js->wal) / DUE_PART;
+}
+
 /* ---- the thread ---- */
+
+static bool is_still_due(struct jsonl *js)
+{
+	bool due;
+
+	(void)pthread_mutex_lock(&js->writer);
+	due = checkpoint_is_due(js);
+	(void)pthread_mutex_unlock(&js->writer);
+	return due;
+}
 
 static void deadline(struct timespec *ts, int64_t ms)
 {
@@ -260,6 +298,12 @@ static void *run_thread(void *arg)
 	while (wait_for_work(js, &asked)) {
 		struct weft_error err;
 
+		/* It was asked for while the last one was going on: now it
+		 * has time until nobody writes. */
+		if (asked && !is_still_due(js)) {
+			checkpoint_ask(js, false);
+			continue;
+		}
 		if (asked && last_us && clock_mono_us() - last_us < SOON_US &&
 		    extend_log_ahead(js, &err) == WEFT_OK)
 			continue;

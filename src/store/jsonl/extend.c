@@ -14,7 +14,7 @@
 #include "store/jsonl/jsonl.h"
 
 #define GROWTH    4u /* times the largest segment */
-#define TOTAL_MAX 3u /* times the largest size of a segment */
+#define TOTAL_MAX 6u /* times the largest size of a segment */
 
 /* How large the next segment should be; 0: there should be none. */
 static uint64_t next_size(const struct jsonl *js, uint64_t need_bytes)

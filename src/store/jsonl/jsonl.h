@@ -109,7 +109,7 @@ struct behind_queue {
 	pthread_mutex_t mutex;
 	pthread_cond_t work;
 	struct behind *oldest, *newest; /* B */
-	size_t bytes;                   /* B: of all of them */
+	size_t n, bytes;                /* B: of all of them */
 	int64_t last_us;                /* B: when a batch was last written */
 	int failed;                     /* B: why the last write was none */
 	bool stop;                      /* B */
@@ -406,6 +406,12 @@ int behind_replay(struct jsonl *js, struct weft_error *err);
 int checkpoint(struct jsonl *js, struct weft_error *err);
 /* The same for who has the right to it (checkpoint_lock). */
 int checkpoint_locked(struct jsonl *js, struct weft_error *err);
+/* The same, unless the log has room for a frame of so many bytes when nobody
+ * else is at it. */
+int checkpoint_for_room(struct jsonl *js, uint64_t bytes,
+			struct weft_error *err);
+/* Whether a good part of the log has been used.  Needs W. */
+bool checkpoint_is_due(const struct jsonl *js);
 int checkpoint_start(struct jsonl *js, struct weft_error *err);
 void checkpoint_stop(struct jsonl *js);
 /* Something was written; now: do not wait until it is quiet. */

@@ -575,14 +575,17 @@ int live_check_file(struct jsonl *js, struct live *l, struct weft_error *err)
 
 	if (l->checked == js->write_no && l->file)
 		return WEFT_OK;
-	/* The file of one that has lines behind is looked at with them. */
-	if (l->file && !atomic_load(&l->odd) && behind_has(js, l)) {
-		l->checked = js->write_no;
-		return WEFT_OK;
+	if (behind_has(js, l)) {
+		/* The file of one that has lines behind is looked at with
+		 * them. */
+		if (l->file && !atomic_load(&l->odd)) {
+			l->checked = js->write_no;
+			return WEFT_OK;
+		}
+		r = behind_settle(js, &l->id, err);
+		if (r < 0)
+			return r;
 	}
-	r = behind_settle(js, &l->id, err);
-	if (r < 0)
-		return r;
 	l->strange = atomic_exchange(&l->odd, false) || l->strange;
 	r = l->file ? file_stat(l->file->f, &st) : -1;
 	if (r < 0 || st.links == 0) {

@@ -7,7 +7,7 @@
 #include "store/jsonl/jsonl.h"
 
 /* From so many files on, one flush of the whole file system is quicker. */
-#define SYNC_ALL_FROM 2000
+#define SYNC_ALL_FROM 256
 
 /* ---- which ---- */
 
@@ -195,22 +195,47 @@ static int sync_names(struct jsonl *js, struct settle_item *v, size_t n,
 	return r;
 }
 
+/*
+ * One flush for all; -ENOSYS: there is none.  Most is written before, file by
+ * file, so that those who flush the log meanwhile wait for one write and not
+ * for all of them.
+ */
+static int sync_at_once(struct jsonl *js, const struct settle_item *v, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (v[i].file)
+			r = file_write_back(v[i].file->f);
+	}
+	return r == 0 ? file_sync_all(js->sync_file) : r;
+}
+
+static int check_names(struct jsonl *js, struct settle_item *v, size_t n,
+		       struct weft_error *err)
+{
+	int r = WEFT_OK;
+
+	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
+		char path[PATH_BYTES];
+
+		r = path_session(js, &v[i].id, path, err);
+		if (r == WEFT_OK)
+			r = check_name(js, &v[i], path, err);
+	}
+	return r;
+}
+
 int settle_files(struct jsonl *js, struct settle_item *v, size_t n,
 		 struct weft_error *err)
 {
 	int r = WEFT_OK;
 
 	if (n >= SYNC_ALL_FROM && js->sync_file) {
-		for (size_t i = 0; i < n && r == WEFT_OK; i++) {
-			char path[PATH_BYTES];
-
-			r = path_session(js, &v[i].id, path, err);
-			if (r == WEFT_OK)
-				r = check_name(js, &v[i], path, err);
-		}
+		r = check_names(js, v, n, err);
 		if (r < 0)
 			return r;
-		r = file_sync_all(js->sync_file);
+		r = sync_at_once(js, v, n);
 		if (r == 0)
 			return WEFT_OK;
 		if (r != -ENOSYS) {

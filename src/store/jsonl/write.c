@@ -13,10 +13,9 @@
 #include "store/jsonl/blob.h"
 #include "store/jsonl/jsonl.h"
 
-#define SPACE_MARGIN    KIB(256)
-#define SPACE_PER_FILE  KIB(8)
-#define SEGMENT_TRIES   50
-#define CHECKPOINT_PART 2 /* of the log, before one is asked for */
+#define SPACE_MARGIN   KIB(256)
+#define SPACE_PER_FILE KIB(8)
+#define SEGMENT_TRIES  50
 
 /* ---- what the planner sees ---- */
 
@@ -451,13 +450,6 @@ static int give_up(struct jsonl *js, int code, bool broken,
 	return code;
 }
 
-/* Ask for a checkpoint when a good part of the log has been used. */
-static bool is_checkpoint_due(const struct jsonl *js)
-{
-	return js->st.end - u64_min(js->st.end, js->st.ckpt) >=
-	       wal_total_bytes(&js->wal) / CHECKPOINT_PART;
-}
-
 /* Log, flush and apply the frame in js->frame.  Leaves. */
 static int commit(struct jsonl *js, struct batch *b, struct outcome *ret,
 		  struct weft_error *err)
@@ -495,7 +487,7 @@ static int commit(struct jsonl *js, struct batch *b, struct outcome *ret,
 	r = publish(js, b, &f, err);
 	if (r < 0)
 		return give_up(js, WEFT_UNKNOWN, true, err);
-	ret->due = is_checkpoint_due(js);
+	ret->due = checkpoint_is_due(js);
 	leave(js);
 	return WEFT_OK;
 }
@@ -558,9 +550,7 @@ static int make_room(struct jsonl *js, uint64_t bytes, struct weft_error *err)
 {
 	int r = extend_log(js, bytes, err);
 
-	if (r == WEFT_BUSY)
-		r = checkpoint(js, err);
-	return r;
+	return r == WEFT_BUSY ? checkpoint_for_room(js, bytes, err) : r;
 }
 
 int jsonl_write(struct store *s, const struct store_want *want,
