@@ -101,7 +101,8 @@ struct request {
 	uint32_t kind; /* enum request_kind */
 	struct arena arena;
 	struct request *next;      /* the queue's */
-	uint32_t wave;             /* the queue's */
+	struct request *followers; /* the queue's: to be woken by this one */
+	uint32_t slot;             /* the queue's: where it is waited for */
 	_Atomic uint32_t answered; /* the queue's: for engine_run */
 
 	struct weft_id session; /* of all kinds but CREATE */

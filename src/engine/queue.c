@@ -11,6 +11,11 @@
 #include "base/error.h"
 #include "engine/completion.h"
 
+/* Up to so many blocked threads are woken by who answers them; of more, one in
+ * each group. */
+#define WAKE_ALONE 8
+#define WAKE_GROUP 8
+
 /* What a line has besides its body and operation id, usually. */
 #define LINE_HEAD_BYTES 160
 
@@ -81,7 +86,7 @@ static bool add_request(struct queue *q, struct request *r)
 	bool wake;
 
 	r->next = NULL;
-	r->wave = q->wave;
+	r->slot = q->slot++ % QUEUE_SLOTS;
 	*q->tail = r;
 	q->tail = &r->next;
 	q->pending++;
@@ -154,18 +159,37 @@ int queue_join(struct queue *q, struct request *r, bool *ret_leads,
 	return code;
 }
 
+static void answer(struct queue *q, struct request *r)
+{
+	_Atomic uint32_t *word = &q->words[r->slot];
+
+	/* It may be gone as soon as this is set. */
+	atomic_store(&r->answered, 1);
+	(void)atomic_fetch_add(word, 1);
+	futex_wake_all(word);
+}
+
+static void answer_each(struct queue *q, struct request *first)
+{
+	for (struct request *r = first, *next; r; r = next) {
+		next = r->next;
+		answer(q, r);
+	}
+}
+
 void queue_wait(struct queue *q, struct request *r)
 {
-	_Atomic uint32_t *word = &q->waves[r->wave % QUEUE_WAVES];
+	_Atomic uint32_t *word = &q->words[r->slot];
 
 	for (;;) {
 		/* Read before looking, so that a wake in between is seen. */
 		uint32_t seen = atomic_load(word);
 
 		if (atomic_load(&r->answered))
-			return;
+			break;
 		futex_wait(word, seen);
 	}
+	answer_each(q, r->followers);
 }
 
 /* Called with the lock held. */
@@ -257,7 +281,6 @@ enum queue_what queue_take(struct queue *q, size_t max_n, size_t max_bytes,
 		q->ready_tail = q->tail;
 		q->head = NULL;
 		q->tail = &q->head;
-		q->wave++;
 	}
 	(void)pthread_mutex_unlock(&q->lock);
 	if (what == QUEUE_BATCH)
@@ -283,11 +306,23 @@ void queue_release(struct queue *q, size_t n)
 		(void)pthread_cond_signal(&q->work);
 }
 
+/* Put a blocked request in front of those to be woken; of a group, behind the
+ * first one. */
+static void add_blocked(struct request **list, struct request *r, size_t i,
+			size_t group)
+{
+	struct request **to = i % group ? &(*list)->followers : list;
+
+	r->followers = NULL;
+	r->next = *to;
+	*to = r;
+}
+
 void queue_answer(struct queue *q, const struct batch *b)
 {
-	uint32_t first_wave = b->first->wave;
-	uint32_t last_wave = first_wave;
-	bool blocked = false;
+	const size_t group = b->n > WAKE_ALONE ? WAKE_GROUP : 1;
+	struct request *blocked = NULL;
+	size_t n_blocked = 0;
 	bool room;
 
 	/* Before done(), which may want to submit the next one. */
@@ -301,22 +336,13 @@ void queue_answer(struct queue *q, const struct batch *b)
 	completion_begin();
 	for (struct request *r = b->first, *next; r; r = next) {
 		next = r->next;
-		last_wave = r->wave;
-		if (r->done) {
+		if (r->done)
 			r->done(r);
-			continue;
-		}
-		blocked = true;
-		/* It may be gone as soon as this is set. */
-		atomic_store(&r->answered, 1);
+		else
+			add_blocked(&blocked, r, n_blocked++, group);
 	}
 	completion_end();
-	if (!blocked)
-		return;
-	for (uint32_t w = first_wave; w != last_wave + 1; w++) {
-		(void)atomic_fetch_add(&q->waves[w % QUEUE_WAVES], 1);
-		futex_wake_all(&q->waves[w % QUEUE_WAVES]);
-	}
+	answer_each(q, blocked);
 }
 
 void queue_close(struct queue *q)

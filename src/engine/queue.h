@@ -9,9 +9,10 @@
  * and saves two hand-offs; it never takes more than its own request, so that
  * done() is called on a thread of ours.
  *
- * Threads blocked in queue_wait sleep on a futex word that they share with all
- * that joined the queue in the same wave, that is since the committer last
- * took what had gathered.  A wave is woken with one system call.
+ * To wake a thread takes as long as to plan for it.  So of many that are blocked
+ * in queue_wait the committer wakes some and goes on; each of those wakes a few
+ * others first of all.  They sleep on words of the queue, since a request may
+ * be gone as soon as it is answered.
  */
 #ifndef ENGINE_QUEUE_H
 #define ENGINE_QUEUE_H
@@ -21,7 +22,7 @@
 
 #include "engine/engine.h"
 
-#define QUEUE_WAVES 4 /* a power of two */
+#define QUEUE_SLOTS 64
 
 struct queue {
 	pthread_mutex_t lock;
@@ -33,7 +34,7 @@ struct queue {
 	size_t pending; /* accepted and not answered */
 	size_t pending_max;
 	size_t waiting;    /* threads waiting for room */
-	uint32_t wave;     /* of those that join now */
+	uint32_t slot;     /* of the one that joined last */
 	size_t last_batch; /* how many were written the last time */
 	int64_t used_us;   /* when that was; clock_mono_us */
 	int64_t idle_us;   /* 0: never tidy up */
@@ -47,7 +48,7 @@ struct queue {
 	struct request *ready, **ready_tail;
 
 	size_t max; /* constant */
-	_Atomic uint32_t waves[QUEUE_WAVES];
+	_Atomic uint32_t words[QUEUE_SLOTS];
 };
 
 /* What the committer holds the baton for. */

@@ -314,7 +314,8 @@ static void everybody_who_waits_is_woken(void **state)
 			0);
 	await_pending(&q, 16);
 	while (left) {
-		left -= take(&q, 5, SIZE_MAX, &b);
+		/* More than are woken one by one. */
+		left -= take(&q, 13, SIZE_MAX, &b);
 		queue_answer(&q, &b);
 		queue_release(&q, 2);
 	}
