@@ -13,14 +13,24 @@
  * x^(k-33), run through the instruction again, which multiplies by x^32 and
  * reduces; the 33rd comes from the order of bits, the lowest being the
  * highest power.
+ *
+ * Processors that multiply eight pairs of 64 bits at once do better: 128 bits of
+ * input, L * x^64 + H, stand for the same as what follows d bits later if that
+ * is added to
+ *
+ *     L * x^(d+64) + H * x^d    modulo the polynomial.
+ *
+ * So 256 bytes are kept, and moved on over the next 256 until there are no
+ * more; then the first of them over the others, until 16 bytes are left that
+ * have the checksum of all.  A product of 64 and 64 bits is x too large, again
+ * from the order of bits: the constants are x^(d+63) and x^(d-1).
  */
 #include "base/crc32c.h"
 
 #include <pthread.h>
 
 #if defined(__x86_64__)
-#include <nmmintrin.h>
-#include <wmmintrin.h>
+#include <immintrin.h>
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -110,11 +120,91 @@ HW static inline uint64_t three_streams(uint64_t crc, const unsigned char *p,
 	return multiply(crc, by_2) ^ multiply(b, by_1) ^ c;
 }
 
+/* The rest, up to 64 bytes of it. */
+HW static inline uint32_t finish(uint64_t c, const unsigned char *p, size_t len)
+{
+	for (; len >= 8; len -= 8, p += 8)
+		c = _mm_crc32_u64(c, load_u64(p));
+	for (; len; len--, p++)
+		c = _mm_crc32_u8((uint32_t)c, *p);
+	return ~(uint32_t)c;
+}
+
+#define WIDE __attribute__((target("sse4.2,avx512f,vpclmulqdq")))
+
+/* x^(d+63) and x^(d-1) for 128 bits that are moved on by d. */
+#define MOVE_2048 0x1426a81500000000, (int64_t)0xe9a5d8be00000000
+#define MOVE_512  0x75bba45b00000000, 0x1c19243b00000000
+#define MOVE_384  0x6051243f00000000, (int64_t)0xa46ef4aa00000000
+#define MOVE_256  (int64_t)0xa2158b3400000000, 0x33ccbbbc00000000
+#define MOVE_128  0x3171d43000000000, 0x3743f7bd00000000
+
+/* Four times 128 bits, each moved on by its constants, and what is there. */
+WIDE static inline __m512i move_on(__m512i v, __m512i by, __m512i there)
+{
+	__m512i low = _mm512_clmulepi64_epi128(v, by, 0x00);
+	__m512i high = _mm512_clmulepi64_epi128(v, by, 0x11);
+
+	return _mm512_ternarylogic_epi64(low, high, there, 0x96); /* xor */
+}
+
+/* 64 bytes into one, of which the last 16 stay where they are. */
+WIDE static inline __m128i move_together(__m512i v)
+{
+	const __m512i by = _mm512_set_epi64(0, 0, MOVE_128, MOVE_256, MOVE_384);
+	const __m512i last = _mm512_maskz_mov_epi64(0xc0, v);
+	const __m512i moved = move_on(v, by, last);
+	const __m256i half =
+		_mm256_xor_si256(_mm512_castsi512_si256(moved),
+				 _mm512_extracti64x4_epi64(moved, 1));
+
+	return _mm_xor_si128(_mm256_castsi256_si128(half),
+			     _mm256_extracti128_si256(half, 1));
+}
+
+/* At least 256 bytes. */
+WIDE static uint32_t crc32c_wide(uint32_t crc, const void *data, size_t len)
+{
+	const __m512i by_2048 =
+		_mm512_broadcast_i32x4(_mm_set_epi64x(MOVE_2048));
+	const __m512i by_512 = _mm512_broadcast_i32x4(_mm_set_epi64x(MOVE_512));
+	const unsigned char *p = data;
+	__m512i v[4];
+	__m128i end;
+	uint64_t c;
+
+	for (size_t i = 0; i < 4; i++)
+		v[i] = _mm512_loadu_si512(p + 64 * i);
+	v[0] = _mm512_xor_si512(
+		v[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~crc)));
+	for (p += 256, len -= 256; len >= 256; len -= 256, p += 256) {
+		for (size_t i = 0; i < 4; i++)
+			v[i] = move_on(v[i], by_2048,
+				       _mm512_loadu_si512(p + 64 * i));
+	}
+	for (size_t i = 1; i < 4; i++)
+		v[i] = move_on(v[i - 1], by_512, v[i]);
+	for (; len >= 64; len -= 64, p += 64)
+		v[3] = move_on(v[3], by_512, _mm512_loadu_si512(p));
+	end = move_together(v[3]);
+	c = _mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(end));
+	c = _mm_crc32_u64(c, (uint64_t)_mm_extract_epi64(end, 1));
+	return finish(c, p, len);
+}
+
+static bool has_wide(void)
+{
+	return __builtin_cpu_supports("avx512f") &&
+	       __builtin_cpu_supports("vpclmulqdq");
+}
+
 HW static uint32_t crc32c_hw(uint32_t crc, const void *data, size_t len)
 {
 	const unsigned char *p = data;
 	uint64_t c = ~crc;
 
+	if (len >= 256 && has_wide())
+		return crc32c_wide(crc, data, len);
 	for (; len >= 3 * LONG_BYTES; len -= 3 * LONG_BYTES) {
 		c = three_streams(c, p, LONG_BYTES, LONG_BY_1, LONG_BY_2);
 		p += 3 * LONG_BYTES;
@@ -123,11 +213,7 @@ HW static uint32_t crc32c_hw(uint32_t crc, const void *data, size_t len)
 		c = three_streams(c, p, SHORT_BYTES, SHORT_BY_1, SHORT_BY_2);
 		p += 3 * SHORT_BYTES;
 	}
-	for (; len >= 8; len -= 8, p += 8)
-		c = _mm_crc32_u64(c, load_u64(p));
-	for (; len; len--, p++)
-		c = _mm_crc32_u8((uint32_t)c, *p);
-	return ~(uint32_t)c;
+	return finish(c, p, len);
 }
 
 static bool has_hw(void)
