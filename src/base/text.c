@@ -145,11 +145,20 @@ static bool is_break(int32_t before, int32_t after, int32_t *state)
  * behind them. */
 static bool is_plain(struct weft_str s, size_t n)
 {
-	bool plain = true;
+	const uint64_t ones = UINT64_MAX / 255, tops = ones * 0x80;
+	size_t i = 0;
 
-	for (size_t i = 0; i <= n; i++)
-		plain &= (signed char)s.ptr[i] >= 0x20;
-	return plain;
+	/* Eight at once: none has its top bit, nor gets it below 0x20. */
+	for (; i + 8 <= n + 1; i += 8) {
+		uint64_t v;
+
+		memcpy(&v, s.ptr + i, sizeof(v));
+		if ((v | ((v - ones * 0x20) & ~v)) & tops)
+			return false;
+	}
+	while (i <= n && (signed char)s.ptr[i] >= 0x20)
+		i++;
+	return i > n;
 }
 
 struct weft_str text_cut(struct weft_str s, size_t max)

@@ -375,7 +375,7 @@ static int take_over_session(struct jsonl *js, const struct session_rec *rec,
 static void take_over_run(struct jsonl *js, const struct batch *b,
 			  const struct run *run)
 {
-	struct live *l = live_find(js, &run->session);
+	struct live *l = run->l ? run->l : live_find(js, &run->session);
 
 	if (!l)
 		return;
@@ -397,7 +397,7 @@ static int take_over(struct jsonl *js, const struct batch *b, uint64_t lsn,
 	for (size_t i = 0; i < b->n_runs && r == WEFT_OK; i++) {
 		struct live *l;
 
-		if (!live_find(js, &b->runs[i].session))
+		if (!b->runs[i].l && !live_find(js, &b->runs[i].session))
 			r = live_add(js, &b->runs[i].session, &l, err);
 	}
 	for (size_t i = 0; i < ops->n && r == WEFT_OK; i++) {
