@@ -7,8 +7,8 @@
  * does it at a time, for all of them: what must be synced is what the frames
  * name, and every process has read those.
  *
- * A thread of its own does it when half of the log is full, when it has been
- * quiet for a second, and when the last process closes.  If half of the log is
+ * A thread of its own does it when a third of the log is full, when it has been
+ * quiet for a second, and when the last process closes.  If that much is
  * full again soon after a checkpoint, it makes the log longer instead.
  */
 #include <errno.h>
