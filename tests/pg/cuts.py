@@ -35,13 +35,13 @@ class Proxy:
         self.arm(None)
         threading.Thread(target=self.accept, daemon=True).start()
 
-    def arm(self, cut):
+    def arm(self, cut, from_start=False):
         """cut: (direction, n, before), counted from the first message after
-        BEGIN; None: only count."""
+        BEGIN, or from the first one of all; None: only count."""
         with self.lock:
             self.cut = cut
             self.counts = [0, 0]
-            self.begun = False
+            self.begun = from_start
             self.done = False
 
     def accept(self):
@@ -118,6 +118,51 @@ def texts(key):
     return [m["parts"][0]["text"] for m in map(json.loads, out.splitlines())]
 
 
+# What is done once whatever is cut, and what is seen afterwards.
+ACTS = [
+    ["new", "--key", "KEY", "--op", "KEY"],
+    ["alias", "add", "k", "KEY"],
+    ["fork", "k", "--slug", "KEY", "--op", "KEY"],
+    ["history", "k", "--last", "1"],
+]
+
+
+def cut_anywhere(proxy, through):
+    """From the first message on, opening and closing included: it is done, or
+    it says that it is not, and done again it is done once."""
+    n_cuts = refused = 0
+    for i, act in enumerate(ACTS):
+        proxy.arm(None, from_start=True)
+        code, _, err = weft(through, *[x.replace("KEY", f"a{i}") for x in act])
+        assert code == 0, err
+        counts = list(proxy.counts)
+        for direction in (0, 1):
+            # Not all of them: most places are the same in every act.
+            for n in range(1 + i, counts[direction] + 1, max(1, counts[direction] // 5)):
+                name = f"a{i}d{direction}n{n}"
+                args = [x.replace("KEY", name) for x in act]
+                proxy.arm((direction, n, n % 2 == 0), from_start=True)
+                code, out, err = weft(through, *args)
+                n_cuts += proxy.done
+                if code:
+                    refused += 1
+                    error = json.loads(err)["error"]["code"]
+                    assert error in ("busy", "io", "unknown"), f"{args}: {err}"
+                    # Nothing was done, or it says that it may have been.
+                    if error != "unknown" and act[0] != "history":
+                        assert weft(URL, "show", name)[0] == 3, f"{args}: {err}"
+                    code, out, err = weft(URL, *args)
+                    assert code == 0, f"{args} again: {err}"
+                assert out, args
+    code, out, _ = weft(URL, "list", "--limit", "1000")
+    assert code == 0
+    keys = [s["key"] for s in json.loads(out)["sessions"] if s["key"]]
+    slugs = [s["slug"] for s in json.loads(out)["sessions"] if s["forked_from"]]
+    assert len(keys) == len(set(keys)) and len(keys) > 5, keys
+    assert len(slugs) == len(set(slugs)) and len(slugs) > 5, slugs
+    return n_cuts, refused
+
+
 def main():
     proxy = Proxy()
     through = URL.replace("host=" + SOCKET_DIR, "host=" + proxy.dir)
@@ -153,9 +198,12 @@ def main():
     )
     assert texts("k") == expected
     assert n_cuts >= 2 * sum(counts) - 8, f"{n_cuts} cuts at {counts} messages"
+    more, refused = cut_anywhere(proxy, through)
+    assert more > 25, more
     code, _, err = weft(URL, "verify")
     assert code == 0, err
-    print(f"{n_cuts} cuts at {counts[0]} + {counts[1]} messages", file=sys.stderr)
+    print(f"{n_cuts} cuts at {counts[0]} + {counts[1]} messages, {more} elsewhere, "
+          f"{refused} refused", file=sys.stderr)
 
 
 main()
