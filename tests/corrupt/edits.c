@@ -307,7 +307,33 @@ static size_t count_last(struct weft_store *s, const char *session,
 	return n;
 }
 
-/* Also when no more of it is looked at than its last lines. */
+/* How many messages there are from number `first` on, page after page. */
+static size_t count_from(struct weft_store *s, const char *session,
+			 uint64_t first, uint32_t max)
+{
+	struct weft_read_options o;
+	struct weft_page *page;
+	struct weft_event e;
+	size_t n = 0;
+	int done = 0;
+
+	weft_read_options_init(&o, sizeof(o));
+	o.flags = WEFT_READ_MESSAGES;
+	o.max = max;
+	for (o.first = first; !done; o.first = e.last + 1) {
+		must(weft_read(s, session, strlen(session), &o, &page, NULL) ==
+		     WEFT_OK);
+		done = weft_page_done(page) || weft_page_count(page) == 0;
+		n += weft_page_count(page);
+		if (weft_page_count(page))
+			(void)weft_page_event(page, weft_page_count(page) - 1,
+					      &e);
+		weft_page_free(page);
+	}
+	return n;
+}
+
+/* Also when no more of it is looked at than its first or last lines. */
 static void a_group_without_its_end_is_not_there(void **state)
 {
 	struct place *p = *state;
@@ -334,8 +360,13 @@ static void a_group_without_its_end_is_not_there(void **state)
 	while (text[len - 1] != '\n');
 	write_all(file, text, len);
 	s = open_place(p, NULL, 0);
-	for (uint32_t max = 1; max < 70; max += 7)
+	for (uint32_t max = 1; max < 70; max += 7) {
 		must(count_last(s, "cut", max) == 1);
+		must(count_from(s, "cut", 1, max) == 1);
+		/* From within. */
+		must(count_from(s, "cut", 2 + max, max) == 0);
+		must(count_from(s, "cut", 2 + max, 1) == 0);
+	}
 	close_place(s);
 	free(text);
 	free(file);

@@ -35,6 +35,7 @@ struct reading {
 	uint64_t group;     /* the first number of the group it is in */
 	uint32_t more;      /* lines to come of that group */
 	uint64_t torn_from; /* first number of a group that is not whole */
+	uint64_t stop;      /* where the first line begins that is not taken */
 	uint64_t begin;     /* where the first event begins in the file */
 	size_t lines;       /* read so far, and */
 	size_t seen;        /* their bytes */
@@ -171,7 +172,8 @@ static int take_piece(struct reading *g, struct weft_str piece, uint64_t at,
 		if (r < 0)
 			return r;
 	}
-	if (at + pos >= g->src->end && g->more > 0)
+	g->stop = at + pos;
+	if (g->stop >= g->src->end && g->more > 0)
 		g->torn_from = g->group;
 	if (g->all_ok && at + pos > verified)
 		atomic_store(&g->src->file->verified, at + pos);
@@ -301,6 +303,40 @@ static size_t piece_size(const struct reading *g)
 	return (size_t)u64_min(PIECE_MAX, u64_max(want, PROBE_BYTES));
 }
 
+/* A page that ends inside a group: does the file have so many lines more? */
+static int look_for_group_end(struct reading *g)
+{
+	uint64_t at = g->stop;
+	uint32_t lines = g->more;
+	char bytes[PROBE_BYTES];
+
+	while (lines > 0 && at < g->src->end) {
+		size_t room = (size_t)u64_min(sizeof(bytes), g->src->end - at);
+		ssize_t n = file_read(g->src->file->f, bytes, room, at);
+		const char *p = bytes, *nl;
+
+		if (n < 0)
+			return fail_errno(g->err, (int)-n,
+					  "read a session's file");
+		if (n == 0)
+			break;
+		at += (uint64_t)n;
+		while (lines > 0 &&
+		       (nl = memchr(p, '\n', (size_t)(bytes + n - p)))) {
+			lines--;
+			p = nl + 1;
+		}
+		/* The last line need not have an end. */
+		if (lines > 0 && at >= g->src->end && p < bytes + n)
+			lines--;
+	}
+	if (lines > 0) {
+		g->torn_from = g->group;
+		g->page->done = 1;
+	}
+	return WEFT_OK;
+}
+
 static int read_forwards(struct reading *g)
 {
 	uint64_t at = 0;
@@ -317,6 +353,8 @@ static int read_forwards(struct reading *g)
 		at += piece.len;
 	}
 	g->page->done = !g->full || g->before >= g->range->last;
+	if (r == WEFT_OK && g->full && g->more > 0 && !g->out_of_order)
+		r = look_for_group_end(g);
 	return r;
 }
 
