@@ -93,6 +93,13 @@ int engine_erase(struct engine *e, const struct weft_id *session,
 		r = find_owner(&d, session, targets[i], &v[i]);
 	if (r == WEFT_OK)
 		r = erase_owned(&d, session, v, n);
+	if (r < 0 && d.changed) {
+		/* Somebody has a lease on one of the sessions: of what went
+		 * before that nothing may be left either. */
+		d.err = NULL;
+		(void)dropping_end(&d);
+		return r;
+	}
 	return r == WEFT_OK ? dropping_end(&d) : r;
 }
 

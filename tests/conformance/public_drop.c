@@ -164,6 +164,24 @@ static void a_fork_erases_where_it_was_said(void **state)
 	is_sound(d);
 }
 
+/* What is refused for one session is done for the others. */
+static void what_went_before_a_refusal_is_gone_as_well(void **state)
+{
+	struct desk *d = *state;
+	const char *f;
+
+	(void)desk_say(d, d->id, "lamu");
+	f = desk_fork(d, d->id);
+	(void)desk_say(d, f, "pate");
+	(void)search(d, "lamu");
+	(void)call_on(d, "lease", f, "\"how\":\"acquire\",\"owner\":\"me\"");
+	desk_fails(d, try_on(d, "erase", f, "\"messages\":[2,4]"), WEFT_LEASED,
+		   "me");
+	assert_string_equal(desk_texts(d, f), "pate");
+	assert_false(is_on_disk(d, "lamu"));
+	is_sound(d);
+}
+
 /* Who sends the message again must not bring it back. */
 static void the_operation_of_an_erased_message_stays_known(void **state)
 {
@@ -589,6 +607,7 @@ static void attachments_go_with_what_referred_to_them(void **state)
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(an_erased_message_is_gone_for_all),
 	PUBLIC_TEST(a_fork_erases_where_it_was_said),
+	PUBLIC_TEST(what_went_before_a_refusal_is_gone_as_well),
 	PUBLIC_TEST(the_operation_of_an_erased_message_stays_known),
 	PUBLIC_TEST(previews_do_not_show_what_was_erased),
 	PUBLIC_TEST(a_lease_keeps_others_from_dropping),
