@@ -446,7 +446,8 @@ static void what_is_gone_ends_where_a_fork_begins(void **state)
 	assert_string_equal(desk_texts(d, f), "a own");
 	page = call_on(d, "events", f, "\"after\":2,\"redacted\":true");
 	has(page, "\"own\"");
-	has(page, "\"type\":\"session\"");
+	/* Who goes on behind it must not leave out what is the fork's. */
+	assert_null(strstr(page, "\"to\":"));
 	is_sound(d);
 }
 

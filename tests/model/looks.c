@@ -281,9 +281,11 @@ static void compare_window(struct world *w, int n,
 static void compare_record(struct world *w, int n)
 {
 	const struct oracle_session *s = &w->oracle->sessions[n];
-	struct weft_id parent = { { 0 } };
+	struct weft_id parent = { { 0 } }, previous = { { 0 } };
 	struct session_rec rec;
 
+	if (s->previous)
+		previous = world_id(w, s->previous - 1);
 	if (engine_session(w->engine, &w->ids[n], &w->arena, &rec, &w->err) <
 	    0) {
 		world_wrong(w, "session %d: %s", n, w->err.message);
@@ -295,6 +297,9 @@ static void compare_record(struct world *w, int n)
 		parent = world_id(w, s->parent);
 	if (!id_eq(&rec.id, &w->ids[n]) || !id_eq(&rec.parent, &parent))
 		world_wrong(w, "session %d: another id or parent", n);
+	if (!id_eq(&rec.previous, &previous))
+		world_wrong(w, "session %d: another before it than %d", n,
+			    s->previous - 1);
 	same_text(w, n, "key", rec.key, s->key);
 	same_text(w, n, "op", rec.op, s->start.op);
 	compare_settings(w, n, &rec);
@@ -387,8 +392,8 @@ static void compare_names_of(struct world *w, int session)
 {
 	struct store *s = engine_store(w->engine);
 	const struct oracle_session *o = &w->oracle->sessions[session];
-	char aliases[16][64];
-	int n = oracle_aliases(w->oracle, session, aliases, 16);
+	char aliases[ORACLE_ALIASES][96];
+	int n = oracle_aliases(w->oracle, session, aliases, ORACLE_ALIASES);
 	size_t first = oracle_holder(w->oracle, o->key) == session && *o->key;
 	struct name_rec *v;
 	size_t n_found;

@@ -68,7 +68,7 @@ struct oracle_totals {
 };
 
 struct oracle_name {
-	char name[64];
+	char name[96];
 	int holder; /* -1: nobody's */
 	bool is_key;
 };
@@ -84,14 +84,14 @@ enum oracle_setting {
 	SETTINGS
 };
 
-#define ORACLE_ALIASES 4
+#define ORACLE_ALIASES 24
 
 /* What a session is made with. */
 struct oracle_start {
 	bool subagent, book;
 	int parent; /* with subagent; -1: one that does not exist */
-	char key[64];
-	char aliases[ORACLE_ALIASES][64];
+	char key[96];
+	char aliases[ORACLE_ALIASES][96];
 	int n_aliases;
 	char settings[SETTINGS][64];
 	char op[40];
@@ -101,7 +101,7 @@ struct oracle_start {
 
 struct oracle_session {
 	struct oracle_start start;
-	char key[64];
+	char key[96];
 	char settings[SETTINGS][64];
 	/* events[0] has number 1; those up to `base` are copies of what a fork
 	 * has inherited. */
@@ -122,6 +122,8 @@ struct oracle_session {
 	struct oracle_name freed[80]; /* by its last deletion */
 	int n_freed;
 	char id[32];  /* as the store calls it: sorts what is of one time */
+	int previous; /* 1 + the one that it was begun anew from, or 0 */
+	bool scoped;  /* made by routing */
 	bool purged;  /* nobody sees it; some of it may be left for forks */
 	bool dropped; /* purged, and nothing is left */
 	char lease_owner[16]; /* with lease_token 0: none was given */
@@ -206,6 +208,20 @@ int oracle_remember(struct oracle *o, int session, const char *text,
 int oracle_forget(struct oracle *o, int session, int number, int64_t now,
 		  struct oracle_answer *ret);
 
+/* ---- routing (oracle_route.c) ---- */
+
+/* Where a message belongs: a key, and older names of the same conversation. */
+struct oracle_route {
+	char key[96];
+	char aliases[ORACLE_ALIASES][96];
+	int n_aliases;
+};
+int oracle_route(struct oracle *o, const struct oracle_route *x, int64_t now,
+		 struct oracle_answer *ret);
+/* Begin anew under the same names. */
+int oracle_reset(struct oracle *o, int session, int token, int64_t now,
+		 struct oracle_answer *ret);
+
 /* ---- erase, reclaim, purge (oracle_drop.c) ---- */
 
 struct oracle_report {
@@ -238,7 +254,7 @@ int oracle_find(const struct oracle *o, const char *name, int *ret);
 /* -1: nobody's. */
 int oracle_holder(const struct oracle *o, const char *name);
 /* The aliases that a session holds, sorted by their bytes. */
-int oracle_aliases(const struct oracle *o, int session, char out[][64],
+int oracle_aliases(const struct oracle *o, int session, char out[][96],
 		   int max);
 
 struct oracle_query {

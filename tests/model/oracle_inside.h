@@ -51,4 +51,8 @@ bool oracle_is_shown(const struct oracle *o, int session, int number);
 int oracle_from_end(const struct oracle *o, int session, int first, int last,
 		    int n);
 
+/* Put what `from` has up to number `at` before the session's own events. */
+void oracle_inherit(struct oracle_session *s, const struct oracle_session *from,
+		    int at);
+
 #endif

@@ -46,7 +46,7 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-int oracle_aliases(const struct oracle *o, int session, char out[][64], int max)
+int oracle_aliases(const struct oracle *o, int session, char out[][96], int max)
 {
 	int n = 0;
 
@@ -54,9 +54,9 @@ int oracle_aliases(const struct oracle *o, int session, char out[][64], int max)
 		if (o->names[i].holder != session || o->names[i].is_key)
 			continue;
 		assert(n < max);
-		oracle_set_text(out[n++], 64, o->names[i].name);
+		oracle_set_text(out[n++], 96, o->names[i].name);
 	}
-	qsort(out, (size_t)n, 64, by_bytes);
+	qsort(out, (size_t)n, 96, by_bytes);
 	return n;
 }
 

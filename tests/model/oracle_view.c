@@ -63,6 +63,23 @@ static bool hides_up_to(const struct oracle_session *s, int at)
 	return false;
 }
 
+void oracle_inherit(struct oracle_session *s, const struct oracle_session *from,
+		    int at)
+{
+	struct oracle_event *own = s->events;
+
+	s->events = calloc((size_t)at + (size_t)s->n, sizeof(*s->events));
+	assert(s->events);
+	memcpy(s->events, from->events, (size_t)at * sizeof(*s->events));
+	for (int i = 0; i < at; i++)
+		s->events[i].hidden = false;
+	memcpy(s->events + at, own, (size_t)s->n * sizeof(*s->events));
+	free(own);
+	s->n += at;
+	s->base = at;
+	s->content = at;
+}
+
 static void begin_fork(struct oracle *o, int session, int at, int inherited,
 		       const char *slug, const char *op, int64_t now,
 		       struct oracle_answer *ret)
@@ -73,7 +90,6 @@ static void begin_fork(struct oracle *o, int session, int at, int inherited,
 		.book = o->sessions[session].start.book,
 	};
 	struct oracle_session *s, *from;
-	struct oracle_event *header;
 	int parent = session;
 
 	memcpy(start.settings, o->sessions[session].settings,
@@ -84,17 +100,7 @@ static void begin_fork(struct oracle *o, int session, int at, int inherited,
 	oracle_begin(o, &start, now, ret);
 	s = &o->sessions[ret->session];
 	from = &o->sessions[session];
-	header = s->events;
-	s->events = calloc((size_t)at + 1, sizeof(*s->events));
-	assert(s->events);
-	memcpy(s->events, from->events, (size_t)at * sizeof(*s->events));
-	for (int i = 0; i < at; i++)
-		s->events[i].hidden = false;
-	s->events[at] = *header;
-	free(header);
-	s->n = at + 1;
-	s->base = at;
-	s->content = at;
+	oracle_inherit(s, from, at);
 	s->inherited = inherited;
 	s->marker = s->events[at - 1].marker;
 	s->events[at].marker = s->marker;

@@ -282,7 +282,9 @@ const struct act_kind act_kinds[] = {
 	{ "purge", 2, act_purge },       { "purge_user", 1, act_purge_user },
 	{ "lease", 6, act_lease },       { "todos", 4, act_todos },
 	{ "remember", 5, act_remember }, { "forget", 3, act_forget },
-	{ "notes", 3, look_notes },      { "clock", 2, act_clock },
+	{ "reset", 3, act_reset },       { "route", 4, act_route },
+	{ "legacy", 2, act_legacy },     { "notes", 3, look_notes },
+	{ "clock", 2, act_clock },
 };
 const size_t n_act_kinds = ARRAY_LEN(act_kinds);
 

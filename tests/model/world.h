@@ -111,6 +111,11 @@ void act_remember(struct world *w, const uint32_t *r);
 void act_forget(struct world *w, const uint32_t *r);
 void look_notes(struct world *w, const uint32_t *r);
 
+/* act_route.c */
+void act_reset(struct world *w, const uint32_t *r);
+void act_route(struct world *w, const uint32_t *r);
+void act_legacy(struct world *w, const uint32_t *r);
+
 /* looks.c */
 void look_read(struct world *w, const uint32_t *r);
 void look_record(struct world *w, const uint32_t *r);
