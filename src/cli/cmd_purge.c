@@ -21,6 +21,27 @@ static const struct arg args[] = {
 	  .optional = 1 },
 };
 
+/* What was left alone is in the report; the status says that there is some. */
+static int answer(struct cli *c, struct req *q)
+{
+	CLEANUP(answer_done) struct answer a = { 0 };
+	yyjson_val *report;
+	int r = req_call(q, &a);
+
+	if (r != WEFT_OK)
+		return r;
+	report = answer_parse(c, &a);
+	if (!report)
+		return WEFT_NO_MEMORY;
+	if (c->json)
+		out_json(&c->out, a.text);
+	else
+		text_dropped(c, report);
+	if (yyjson_arr_size(yyjson_obj_get(report, "refused")) > 0)
+		c->exit_status = weft_code_exit_status(WEFT_LEASED);
+	return WEFT_OK;
+}
+
 static int run(struct cli *c)
 {
 	CLEANUP(req_done) struct req q = { 0 };
@@ -31,18 +52,21 @@ static int run(struct cli *c)
 	req_opt(&q, "user", OPT_USER);
 	req_switch(&q, "dry_run", OPT_DRY_RUN);
 	req_number(&q, "token", OPT_TOKEN);
-	return cli_answer(c, &q, text_dropped);
+	return answer(c, &q);
 }
 
 const struct command cmd_purge = {
 	.name = "purge",
 	.summary = "drop a session, or a person, for good",
-	.about = "Drops a session with its subagents: its file, its names, "
-		 "its memories, its attachments, and every trace of them in "
-		 "log and catalogue. With --user the sessions and the book of "
-		 "a person go, and what they said in the sessions of others. "
-		 "This cannot be undone. What a fork has inherited stays, for "
-		 "the fork alone, and the report says so.",
+	.about =
+		"Drops a session with its subagents: its file, its names, "
+		"its memories, its attachments, and every trace of them in "
+		"log and catalogue. With --user the sessions and the book of "
+		"a person go, and what they said in the sessions of others. "
+		"This cannot be undone. What a fork has inherited stays, for "
+		"the fork alone, and the report says so. Of a person, sessions "
+		"that somebody has a lease on are left alone; they are listed, "
+		"and the exit status is 4.",
 	.example = "weft purge work --dry-run\nweft purge --user telegram:42",
 	OPTS(opts),
 	ARGS(args),

@@ -66,3 +66,14 @@ for store in "$WEFT_STORE" "jsonl:$dir/b" "sqlite:$dir/backup.db"; do
 	like '*: ok' "$(weft --store "$store" verify)"
 done
 ! grep -rqs 'kept for a fork' "$dir/store" "$dir/b" "$dir/backup.db" || fail 'it is still there'
+
+# What of a person was left alone is listed, and not passed over in silence.
+weft new --key leased --user kisumu >/dev/null
+weft new --key open --user kisumu >/dev/null
+weft lease acquire leased --owner me >/dev/null
+status=0
+weft purge --user kisumu >"$dir/out" || status=$?
+same 4 "$status"
+like $'dropped 1 sessions*\nleft * alone: leased by *' "$(cat "$dir/out")"
+weft lease release leased --owner me >/dev/null
+same 1 "$(weft purge --user kisumu --json | json 'd["sessions"]')"
