@@ -225,12 +225,20 @@ struct op_list {
 	int failed;
 };
 
+/* An operation id that a write will look for. */
+struct store_want_op {
+	struct weft_id session; /* zero: of a creation */
+	struct weft_str op;
+};
+
 /* What a write will look at and change; a hint for what to lock and fetch. */
 struct store_want {
 	const struct weft_id *sessions;
 	size_t n_sessions;
 	const struct weft_str *names;
 	size_t n_names;
+	const struct store_want_op *ops;
+	size_t n_ops;
 	size_t bytes; /* about how much will be appended */
 	/* Sessions that must stay as they are, but may grow: what a fork
 	 * inherits.  Others may want them shared at the same time, but nobody

@@ -84,21 +84,38 @@ static size_t add_names(const struct request *q, struct weft_str *v, size_t n)
 	return n;
 }
 
-/* The hint for the store: sessions and names that the batch speaks of. */
+/* The same with the operation id of a request. */
+static size_t add_op(const struct request *q, struct store_want_op *v, size_t n)
+{
+	static const struct weft_id creation;
+	bool creates = q->kind == REQUEST_CREATE || q->kind == REQUEST_FORK;
+
+	if (q->op.len)
+		v[n++] = (struct store_want_op){
+			.session = creates ? creation : q->session,
+			.op = q->op,
+		};
+	return n;
+}
+
+/* The hint for the store: sessions, names and operation ids that the batch
+ * speaks of. */
 static int make_want(const struct batch *b, struct arena *a,
 		     struct store_want *ret, struct weft_error *err)
 {
 	struct weft_str *names;
+	struct store_want_op *ops;
 	struct id_set ids, shared;
-	size_t n_names = 0;
+	size_t n_names = 0, n_ops = 0;
 
 	for (const struct request *q = b->first; q; q = q->next)
 		n_names += q->n_aliases + (q->create.key.len != 0) +
 			   (q->name.len != 0);
 	arena_reset(a);
 	names = ARENA_ARRAY(a, struct weft_str, n_names);
+	ops = ARENA_ARRAY(a, struct store_want_op, b->n);
 	if (!id_set_init(&ids, b->n * 2, a) || !id_set_init(&shared, b->n, a) ||
-	    !names)
+	    !names || !ops)
 		return arena_error(a, err);
 	n_names = 0;
 	for (const struct request *q = b->first; q; q = q->next) {
@@ -108,12 +125,15 @@ static int make_want(const struct batch *b, struct arena *a,
 			   &q->session);
 		id_set_add(&ids, &q->create.parent);
 		n_names = add_names(q, names, n_names);
+		n_ops = add_op(q, ops, n_ops);
 	}
 	*ret = (struct store_want){
 		.sessions = ids.v,
 		.n_sessions = ids.n,
 		.names = names,
 		.n_names = n_names,
+		.ops = ops,
+		.n_ops = n_ops,
 		.bytes = b->bytes,
 		.shared = shared.v,
 		.n_shared = shared.n,

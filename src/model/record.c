@@ -84,35 +84,47 @@ static bool is_text(const struct record_field *f)
 	return f->kind == FIELD_STR || f->kind == FIELD_JSON;
 }
 
-int record_copy(struct session_rec *to, const struct session_rec *from,
-		struct arena *a, struct weft_error *err)
+size_t record_text_bytes(const struct session_rec *rec)
 {
-	struct session_rec copy = *from;
 	size_t bytes = 0;
-	char *p;
 
 	for (size_t i = 0; i < record_n_fields; i++) {
 		const struct weft_str *s =
-			record_at_const(from, &record_fields[i]);
+			record_at_const(rec, &record_fields[i]);
 
 		if (is_text(&record_fields[i]))
 			bytes += s->len + 1;
 	}
-	p = arena_alloc(a, bytes);
-	if (!p)
-		return arena_error(a, err);
+	return bytes;
+}
+
+void record_copy_text(struct session_rec *to, const struct session_rec *from,
+		      char *text)
+{
+	struct session_rec copy = *from;
+
 	for (size_t i = 0; i < record_n_fields; i++) {
 		struct weft_str *s = record_at(&copy, &record_fields[i]);
 
 		if (!is_text(&record_fields[i]))
 			continue;
 		if (s->len)
-			memcpy(p, s->ptr, s->len);
-		p[s->len] = '\0';
-		s->ptr = p;
-		p += s->len + 1;
+			memcpy(text, s->ptr, s->len);
+		text[s->len] = '\0';
+		s->ptr = text;
+		text += s->len + 1;
 	}
 	*to = copy;
+}
+
+int record_copy(struct session_rec *to, const struct session_rec *from,
+		struct arena *a, struct weft_error *err)
+{
+	char *text = arena_alloc(a, record_text_bytes(from));
+
+	if (!text)
+		return arena_error(a, err);
+	record_copy_text(to, from, text);
 	return WEFT_OK;
 }
 

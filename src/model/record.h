@@ -45,6 +45,11 @@ static inline const void *record_at_const(const struct session_rec *r,
 int record_copy(struct session_rec *to, const struct session_rec *from,
 		struct arena *a, struct weft_error *err);
 
+/* The same by hand: how many bytes its text needs, and the copy. */
+size_t record_text_bytes(const struct session_rec *rec);
+void record_copy_text(struct session_rec *to, const struct session_rec *from,
+		      char *text);
+
 bool record_eq(const struct session_rec *a, const struct session_rec *b);
 
 /* A summary of at most so many bytes is kept in the record. */

@@ -4,7 +4,8 @@
  * The old owner is stopped at the two places that matter: when it is sure that
  * it may write and has not begun to, and when its write has been planned and
  * is not done.  In the first case it must be refused when it wakes up; in the
- * second the one that takes over has to wait, and comes after it.
+ * second the one that takes over has to wait, and comes after it.  A store that
+ * plans before it locks may let the other one pass, and refuses then.
  *
  * It takes two handles on one store, so that a store that is gone when it is
  * closed has nothing to show here.
@@ -132,9 +133,49 @@ static void who_was_first_is_waited_for(void **state)
 	desk_ok(d, weft_close(other, &d->err));
 }
 
+static void who_has_only_guessed_is_waited_for_or_refused(void **state)
+{
+	const struct timespec a_while = { .tv_nsec = 50000000 };
+	struct desk *d = *state;
+	struct weft_store *other = NULL;
+	struct act old = { .store = d->store, .session = d->id };
+	struct act new = { .session = d->id };
+
+	if (!is_place(d->url))
+		return;
+	desk_ok(d, desk_open_again(d, "busy_ms=60000", 0, &other));
+	new.store = other;
+	old.token = take(d->store, d->id, "acquire", &d->err);
+	/* What is said first changes more than what follows. */
+	(void)append(&old);
+	assert_int_equal(old.result, WEFT_OK);
+	old.done = false;
+
+	stop_writes_of(d->store);
+	stop_at(AFTER_A_GUESS);
+	act_begin(&old, append);
+	assert_true(stop_until_asleep(&old));
+	act_begin(&new, take_over);
+	(void)nanosleep(&a_while, NULL);
+	stop_at(NOWHERE);
+	act_end(&old);
+	act_end(&new);
+	stop_no_more();
+
+	if (old.result == WEFT_OK) {
+		assert_true(new.token > old.seq);
+		assert_string_equal(desk_texts(d, d->id), "hello hello");
+	} else {
+		assert_int_equal(old.result, WEFT_LEASED);
+		assert_string_equal(desk_texts(d, d->id), "hello");
+	}
+	desk_ok(d, weft_close(other, &d->err));
+}
+
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(who_wakes_up_too_late_is_refused),
 	PUBLIC_TEST(who_was_first_is_waited_for),
+	PUBLIC_TEST(who_has_only_guessed_is_waited_for_or_refused),
 };
 
 const struct suite fence_suite = { tests, ARRAY_LEN(tests) };

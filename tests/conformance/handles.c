@@ -151,9 +151,13 @@ static void *try_to_write(void *ctx)
 static void keep_them_waiting(struct draft *d, struct store_view *v, void *ctx)
 {
 	struct rival *rivals = ctx;
+	uint32_t hidden;
 
 	(void)d;
-	(void)v;
+	/* Who is asked for something new has locked by then. */
+	assert_int_equal(
+		v->ops->is_hidden(v, &rivals[0].session, 1, &hidden, NULL),
+		WEFT_OK);
 	(void)try_to_write(&rivals[0]);
 	assert_int_equal(pthread_create(&rivals[1].thread, NULL, try_to_write,
 					&rivals[1]),

@@ -259,6 +259,57 @@ static void what_is_wrong_is_named(void **state)
 		   WEFT_DELETED, "restore");
 }
 
+/* ---- two handles ---- */
+
+/*
+ * What one handle remembers of a session is no longer true when another one
+ * has written: not what it may append to, and not what it has to pay.
+ */
+static void what_another_handle_wrote_counts(void **state)
+{
+	struct desk *d = *state;
+	struct weft_store *mine = d->store, *other = NULL;
+	struct weft_append_options o;
+	const char *child;
+	uint64_t seq;
+
+	if (!is_place(d->url))
+		return;
+	child = subagent_of(d, d->id);
+	desk_ok(d, desk_open_again(d, NULL, 0, &other));
+	(void)desk_say(d, d->id, "one");
+	(void)desk_say(d, d->id, "two");
+
+	d->store = other;
+	seq = desk_say(d, d->id, "three");
+	d->store = mine;
+	weft_append_options_init(&o, sizeof(o));
+	o.expect = seq - 1;
+	desk_fails(d,
+		   desk_try(d, d->id, "{\"role\":\"user\",\"content\":\"x\"}",
+			    &o, NULL),
+		   WEFT_STALE, "");
+	(void)desk_say(d, d->id, "four");
+
+	d->store = other;
+	seq = desk_say(d, d->id, "five");
+	d->store = mine;
+	o.expect = seq;
+	desk_ok(d, desk_try(d, d->id, "{\"role\":\"user\",\"content\":\"six\"}",
+			    &o, NULL));
+
+	/* Nothing is said in the one that pays. */
+	d->store = other;
+	(void)spend(d, child, "\"input_tokens\":7,\"cost_usd\":0.5");
+	d->store = mine;
+	(void)desk_say(d, d->id, "seven");
+	assert_string_equal(usage(d, d->id),
+			    BOTH(NOTHING, SPENT("7", "0.5", "0")));
+	assert_string_equal(desk_texts(d, d->id),
+			    "one two three four five six seven");
+	desk_ok(d, weft_close(other, &d->err));
+}
+
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(a_new_session_has_spent_nothing),
 	PUBLIC_TEST(every_kind_of_token_is_counted_by_itself),
@@ -272,6 +323,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(the_same_operation_twice_is_spent_once),
 	PUBLIC_TEST(spending_changes_no_version),
 	PUBLIC_TEST(what_is_wrong_is_named),
+	PUBLIC_TEST(what_another_handle_wrote_counts),
 };
 
 const struct suite public_usage_suite = { tests, ARRAY_LEN(tests) };

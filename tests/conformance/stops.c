@@ -58,7 +58,14 @@ static int plan_and_sleep(void *ctx, struct store_view *view,
 			  struct op_list *out, struct weft_error *err)
 {
 	int r = stop.plan(ctx, view, out, err);
+	uint32_t hidden;
 
+	sleep_at(AFTER_A_GUESS);
+	/* A store may plan by what it knows, and lock when it is asked for
+	 * what it does not. */
+	if (r == WEFT_OK && stop.want->n_sessions > 0)
+		r = view->ops->is_hidden(view, &stop.want->sessions[0], 1,
+					 &hidden, err);
 	sleep_at(AFTER_THE_PLAN);
 	if (stop.want->exclusive)
 		sleep_at(AFTER_A_DROP);

@@ -13,6 +13,7 @@ enum place {
 	NOWHERE,
 	BEFORE_THE_WRITE, /* it is to be written, and nothing has begun */
 	AFTER_THE_PLAN,   /* it is decided, and nothing is written yet */
+	AFTER_A_GUESS,    /* the same, by what may have been only guessed */
 	AFTER_A_DROP      /* the same, if it takes something away */
 };
 

@@ -527,6 +527,73 @@ static void a_record_has_what_its_session_began_with(void **state)
 	assert_int_equal(rec->head_seq, 1);
 }
 
+/* ---- operation ids that were announced ---- */
+
+struct announced {
+	struct fixture *f;
+	const struct weft_id *a;
+	unsigned looked;
+};
+
+/* What was announced and what was not, used and not used. */
+static int look_for_announced(void *ctx, struct store_view *v,
+			      struct op_list *out, struct weft_error *err)
+{
+	struct announced *x = ctx;
+	struct op_hit hit;
+
+	(void)out;
+	(void)err;
+	x->looked++;
+	assert_ok(x->f,
+		  v->ops->find_op(v, x->a, STR("used"), &hit, &x->f->err));
+	assert_int_equal(hit.seq, 2);
+	assert_id_equal(&hit.session, x->a);
+	assert_ok(x->f,
+		  v->ops->find_op(v, x->a, STR("silent"), &hit, &x->f->err));
+	assert_int_equal(hit.seq, 3);
+	assert_int_equal(v->ops->find_op(v, x->a, STR("never"), &hit, NULL),
+			 WEFT_NOT_FOUND);
+	assert_int_equal(v->ops->find_op(v, x->a, STR("make"), &hit, NULL),
+			 WEFT_NOT_FOUND);
+	assert_ok(x->f,
+		  v->ops->find_op(v, NULL, STR("make"), &hit, &x->f->err));
+	assert_int_equal(hit.seq, 1);
+	assert_id_equal(&hit.session, x->a);
+	assert_int_equal(v->ops->find_op(v, NULL, STR("used"), &hit, NULL),
+			 WEFT_NOT_FOUND);
+	return WEFT_OK;
+}
+
+static void announced_operation_ids_are_found_like_others(void **state)
+{
+	struct fixture *f = *state;
+	struct draft *d = draft_new(f);
+	struct weft_id a = draft_begin(
+		d, &(struct session_rec){ .key = STR("a"), .op = STR("make") });
+	const struct store_want_op ops[] = {
+		{ .session = a, .op = STR("used") },
+		{ .session = a, .op = STR("never") },
+		{ .session = a, .op = STR("make") },
+		{ .op = STR("make") },
+		{ .op = STR("used") },
+		{ .op = STR("make") },
+		{ .session = a, .op = STR("used") },
+	};
+	struct announced x = { .f = f, .a = &a };
+	struct store_want want = { .sessions = &a,
+				   .n_sessions = 1,
+				   .ops = ops,
+				   .n_ops = ARRAY_LEN(ops) };
+
+	draft_say(d, &a, "one")->event.op = STR("used");
+	draft_say(d, &a, "two")->event.op = STR("silent");
+	must_write(d);
+	assert_ok(f, f->store->ops->write(f->store, &want, look_for_announced,
+					  &x, &f->err));
+	assert_true(x.looked >= 1);
+}
+
 static const struct CMUnitTest tests[] = {
 	STORE_TEST(a_write_over_several_sessions_is_one),
 	STORE_TEST(a_plan_that_fails_changes_nothing),
@@ -544,6 +611,7 @@ static const struct CMUnitTest tests[] = {
 	STORE_TEST(totals_climb_by_additions),
 	STORE_TEST(an_addition_to_nobody_is_ignored),
 	STORE_TEST(a_record_has_what_its_session_began_with),
+	STORE_TEST(announced_operation_ids_are_found_like_others),
 };
 
 const struct suite write_suite = { tests, ARRAY_LEN(tests) };

@@ -60,7 +60,7 @@ class Proxy:
     def must_cut(self, direction, kind, body):
         """Is it this message?  None, "before" or "after"."""
         with self.lock:
-            if direction == 0 and body.startswith(b"BEGIN\0") and not self.begun:
+            if direction == 0 and b"BEGIN\0" in body[:7] and not self.begun:
                 self.begun = True
             if not self.begun or self.done:
                 return None

@@ -61,7 +61,7 @@ refused 7 io '*password authentication failed*' list \
 sql 'UPDATE weft.meta SET version=99'
 refused 7 io '*version 99, newer than this weft knows*' list
 refused 7 io '*version 99, newer than this weft knows*' new
-sql 'UPDATE weft.meta SET version=3'
+sql 'UPDATE weft.meta SET version=4'
 
 # Tables of an older version: ten at once bring them up to date, once.
 weft alias add k other >/dev/null
@@ -79,7 +79,7 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 done
 wait
 [ ! -e "$dir/failed" ] || fail "$(cat "$dir"/new.*)"
-same 3 "$(sql 'SELECT version FROM weft.meta')"
+same 4 "$(sql 'SELECT version FROM weft.meta')"
 same 11 "$(weft history other | wc -l)"
 weft verify >/dev/null
 

@@ -137,6 +137,9 @@ static int connected(struct pg_conn *k, struct weft_error *err)
 
 	k->broken = PQstatus(k->pg) != CONNECTION_OK;
 	k->in_transaction = false;
+	k->piped = false;
+	k->pending = 0;
+	k->base.others = true; /* it may be another server */
 	memset(k->slots, 0, sizeof(k->slots));
 	return k->broken ? refused(s, PQerrorMessage(k->pg), err) :
 			   set_up(k, err);

@@ -51,9 +51,12 @@ static int conn_begin(struct sql_conn *c, enum sql_use use,
 	struct pg_conn *k = pg_conn_of(c);
 	int r = pg_mend(k, err);
 
-	if (r == WEFT_OK)
-		r = pg_exec(k, use == SQL_FOR_WRITING ? "BEGIN" : one_state,
-			    NULL, err);
+	if (r == WEFT_OK && use == SQL_FOR_READING)
+		r = pg_exec(k, one_state, NULL, err);
+	else if (r == WEFT_OK)
+		r = pg_pipe_begin(k, err);
+	if (r == WEFT_OK && use == SQL_FOR_WRITING)
+		r = pg_pipe_send(k, "BEGIN", err);
 	k->in_transaction = r == WEFT_OK;
 	if (r < 0 && k->broken) {
 		/* Nothing was written: whoever writes may try again. */
@@ -70,6 +73,7 @@ static void conn_rollback(struct sql_conn *c)
 	struct pg_conn *k = pg_conn_of(c);
 	bool replan = c->replan;
 
+	(void)pg_pipe_end(k, NULL);
 	if (k->in_transaction && !k->broken)
 		(void)pg_exec(k, "ROLLBACK", NULL, NULL);
 	k->in_transaction = false;
@@ -129,32 +133,38 @@ static int settle(struct pg_conn *k, struct weft_error *err)
 			    "come back");
 }
 
+/* All that was not sent yet and the commit itself, in one go. */
+static int send_commit(struct pg_conn *k, struct weft_error *err)
+{
+	struct pg_store *s = pg_of(k->base.store);
+	char node[WEFT_ID_CHARS + 1];
+	struct sql_value v[] = { sql_id(&s->node),
+				 sql_bytes(node, WEFT_ID_CHARS),
+				 sql_u64(s->commits),
+				 sql_int(clock_now_ms(&s->sql.clock)) };
+	int r;
+
+	id_format(&s->node, node);
+	r = pg_run(&k->base, PG_COMMIT, &(struct sql_rows){ v, 1, 4 }, NULL,
+		   NULL, NULL, err);
+	if (r == WEFT_OK)
+		r = pg_pipe_send(k, "COMMIT", err);
+	return r < 0 ? r : pg_pipe_commit(k, &k->base.stamp, err);
+}
+
 static int conn_commit(struct sql_conn *c, struct weft_error *err)
 {
 	struct pg_conn *k = pg_conn_of(c);
 	struct pg_store *s = pg_of(c->store);
-	char sql[400], node[WEFT_ID_CHARS + 1], hex[33], tag[32] = "";
-	int r, n;
+	int r;
 
-	id_format(&s->node, node);
 	s->commits++;
-	hex_format(&s->node, sizeof(s->node), hex);
-	/* Both in one message; the second is not done if the first fails. */
-	n = snprintf(sql, sizeof(sql),
-		     "INSERT INTO commits(node,name,no,at_ms)"
-		     " VALUES(decode('%s','hex'),'%s',%llu,%lld)"
-		     " ON CONFLICT(node) DO UPDATE"
-		     " SET no=excluded.no,at_ms=excluded.at_ms;COMMIT",
-		     hex, node, (unsigned long long)s->commits,
-		     (long long)clock_now_ms(&s->sql.clock));
-	if (n < 0 || (size_t)n >= sizeof(sql))
-		return fail(err, WEFT_LIMIT, "a commit that is too long");
-	k->warned = false;
-	r = pg_exec(k, sql, tag, err);
-	if (r == WEFT_OK && strcmp(tag, "COMMIT") != 0)
-		r = fail(err, WEFT_BUSY, "postgres: it was rolled back");
-	if (r == WEFT_OK || k->broken)
+	c->stamp = 0;
+	r = send_commit(k, err);
+	if (r == WEFT_OK || k->broken) {
 		k->in_transaction = false;
+		(void)pg_pipe_end(k, NULL);
+	}
 	if (r == WEFT_OK && k->warned)
 		return unknown(err, k->warning);
 	if (k->broken)
@@ -247,6 +257,7 @@ static int no_backup(struct sql_store *s, struct store_report *report,
 
 const struct sql_driver pg_driver = {
 	.dialect = SQL_POSTGRES,
+	.shared = true,
 	.conn_open = conn_open,
 	.conn_close = conn_close,
 	.begin = conn_begin,

@@ -13,6 +13,7 @@ enum pg_statement {
 	PG_LOCK = Q_DRIVER, /* names, which may not be there */
 	PG_SETTLE,          /* make sure that a commit never happens */
 	PG_OTHERS,          /* a number that changes when others commit */
+	PG_COMMIT,          /* our row in the table of commits */
 	PG_PUT_WORDS,
 	PG_FIND_WORDS,
 	PG_FIND_WORDS_IN, /* some sessions */
@@ -27,15 +28,18 @@ struct pg_slot {
 	uint64_t used;
 };
 
-/* `pg` is a PGconn; only conn.c and run.c know what that is. */
+/* `pg` is a PGconn; the files that talk to the server know what that is. */
 struct pg_conn {
 	struct sql_conn base; /* first */
 	void *pg;
 	enum sql_use use;
 	struct pg_slot slots[PG_STATEMENTS];
-	uint64_t runs; /* statements sent; each is a round trip */
-	bool broken;   /* connect again before anything else */
-	bool patient;  /* a server that is away is waited for */
+	uint64_t runs;    /* round trips */
+	uint64_t uses;    /* of prepared statements */
+	bool piped;       /* a write is under way: statements need not wait */
+	unsigned pending; /* statements whose answers were not read yet */
+	bool broken;      /* connect again before anything else */
+	bool patient;     /* a server that is away is waited for */
 	bool in_transaction;
 	bool warned; /* the server had something to say */
 	char warning[120];
@@ -108,6 +112,28 @@ int pg_exec(struct pg_conn *k, const char *sql, char tag[32],
 /* The first column of the first row as text; empty if there is none. */
 int pg_ask(struct pg_conn *k, const char *sql, char *ret, size_t size,
 	   struct weft_error *err);
+
+/* A number as the server sends it, of n bytes. */
+int64_t pg_number(const char *p, int n);
+/* What a failure means; `res` is a PGresult, or NULL. */
+int pg_fail(struct pg_conn *k, const void *res, struct weft_error *err);
+
+/* ---- statements that do not wait (pipe.c) ---- */
+
+int pg_pipe_begin(struct pg_conn *k, struct weft_error *err);
+int pg_pipe_send(struct pg_conn *k, const char *sql, struct weft_error *err);
+/* Before something is sent: waits if too much is under way. */
+int pg_pipe_room(struct pg_conn *k, struct weft_error *err);
+/* Something was sent, or not. */
+int pg_pipe_sent(struct pg_conn *k, int sent, struct weft_error *err);
+/* Read all answers; of the last two the caller may want the PGresult. */
+int pg_pipe_wait(struct pg_conn *k, void **ret_last, void **ret_before,
+		 struct weft_error *err);
+/* The last two were PG_COMMIT and COMMIT: BUSY if it was rolled back. */
+int pg_pipe_commit(struct pg_conn *k, int64_t *ret_stamp,
+		   struct weft_error *err);
+/* Back to statements that wait. */
+int pg_pipe_end(struct pg_conn *k, struct weft_error *err);
 
 /* ---- words for search (words.c) ---- */
 

@@ -42,6 +42,13 @@ static const struct {
 				   "SELECT coalesce(sum(no),0)::bigint"
 				   " FROM commits WHERE node<>?1",
 				   false },
+	[PG_COMMIT - Q_DRIVER] = { "bbii",
+				   "INSERT INTO commits(node,name,no,at_ms)"
+				   " VALUES(?1,convert_from(?2,'UTF8'),?3,?4)"
+				   " ON CONFLICT(node) DO UPDATE SET"
+				   " no=excluded.no,at_ms=excluded.at_ms"
+				   " RETURNING txid_current()",
+				   false },
 	[PG_PUT_WORDS - Q_DRIVER] = { "biib",
 				      "INSERT INTO words"
 				      "(session,seq,at_ms,words)"
@@ -85,6 +92,7 @@ static int code_of(const char *state)
 		{ "57014", WEFT_BUSY },     { "40", WEFT_BUSY },
 		{ "57P", WEFT_BUSY },       { "08", WEFT_BUSY },
 		{ "23505", WEFT_BUSY },     { "25006", WEFT_READ_ONLY },
+		{ "22012", WEFT_BUSY }, /* a row with another stamp */
 		{ "54", WEFT_LIMIT },       { "XX", WEFT_CORRUPT },
 		{ "42P01", WEFT_CORRUPT },  { "42703", WEFT_CORRUPT },
 	};
@@ -97,13 +105,12 @@ static int code_of(const char *state)
 }
 
 /* After which another attempt may do better. */
-static const char *const passing[] = {
-	"40", "57P", "08", "53300", "23505", NULL
-};
+static const char *const passing[] = { "40",    "57P",   "08", "53300",
+				       "23505", "22012", NULL };
 
-static int run_fail(struct pg_conn *k, const PGresult *res,
-		    struct weft_error *err)
+int pg_fail(struct pg_conn *k, const void *result, struct weft_error *err)
 {
+	const PGresult *res = result;
 	const struct pg_store *s = pg_of(k->base.store);
 	const char *state =
 		res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
@@ -140,7 +147,7 @@ int pg_exec(struct pg_conn *k, const char *sql, char tag[32],
 	status = PQresultStatus(res);
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK &&
 	    status != PGRES_EMPTY_QUERY)
-		return run_fail(k, res, err);
+		return pg_fail(k, res, err);
 	if (tag)
 		(void)snprintf(tag, 32, "%s", PQcmdStatus(res));
 	return WEFT_OK;
@@ -154,7 +161,7 @@ int pg_ask(struct pg_conn *k, const char *sql, char *ret, size_t size,
 	k->runs++;
 	res = PQexec(k->pg, sql);
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
-		return run_fail(k, res, err);
+		return pg_fail(k, res, err);
 	(void)snprintf(ret, size, "%s",
 		       PQntuples(res) > 0 ? PQgetvalue(res, 0, 0) : "");
 	return WEFT_OK;
@@ -214,7 +221,7 @@ static int send_prepare(struct pg_conn *k, uint32_t key, struct sql_text *t,
 	k->runs++;
 	res = PQprepare(k->pg, name, buf_cstr(&t->sql), (int)n, types);
 	return PQresultStatus(res) == PGRES_COMMAND_OK ? WEFT_OK :
-							 run_fail(k, res, err);
+							 pg_fail(k, res, err);
 }
 
 /* Make sure that the server knows the statement; *t is its text. */
@@ -222,6 +229,7 @@ static int prepare(struct pg_conn *k, uint32_t key, struct sql_text *t,
 		   struct weft_error *err)
 {
 	struct pg_slot *slot = slot_of(k, key);
+	bool piped = k->piped;
 	char sql[48], name[24];
 	int r = WEFT_OK;
 
@@ -229,17 +237,22 @@ static int prepare(struct pg_conn *k, uint32_t key, struct sql_text *t,
 	(void)buf_cstr(&t->sql);
 	if (t->sql.error)
 		return buf_error(&t->sql, err);
-	if (slot->used && slot->key != key) {
+	if (slot->used && slot->key == key) {
+		slot->used = ++k->uses;
+		return WEFT_OK;
+	}
+	r = pg_pipe_end(k, err);
+	if (r == WEFT_OK && slot->used) {
 		name_of(slot->key, name);
 		(void)snprintf(sql, sizeof(sql), "DEALLOCATE %s", name);
 		r = pg_exec(k, sql, NULL, err);
 		slot->used = 0;
 	}
-	if (r == WEFT_OK && !slot->used)
+	if (r == WEFT_OK)
 		r = send_prepare(k, key, t, err);
 	if (r == WEFT_OK)
-		*slot = (struct pg_slot){ .key = key, .used = k->runs };
-	return r;
+		*slot = (struct pg_slot){ .key = key, .used = ++k->uses };
+	return r == WEFT_OK && piped ? pg_pipe_begin(k, err) : r;
 }
 
 /* ---- parameters ---- */
@@ -314,11 +327,13 @@ static void add_parameters(struct parameters *p, const struct sql_text *t,
 	buf_add_c(&p->bytes, '\0');
 }
 
-static PGresult *send(struct pg_conn *k, uint32_t key,
-		      const struct parameters *p)
+/* Send it, and wait for its answer unless nobody wants one. */
+static int send(struct pg_conn *k, uint32_t key, const struct parameters *p,
+		bool wanted, PGresult **ret, struct weft_error *err)
 {
 	const char *values[SQL_PARAMETERS_MAX];
-	int lengths[SQL_PARAMETERS_MAX], formats[SQL_PARAMETERS_MAX];
+	int lengths[SQL_PARAMETERS_MAX], formats[SQL_PARAMETERS_MAX], r;
+	void *answer = NULL;
 	char name[24];
 
 	for (size_t i = 0; i < p->n; i++) {
@@ -327,14 +342,28 @@ static PGresult *send(struct pg_conn *k, uint32_t key,
 		formats[i] = 1;
 	}
 	name_of(key, name);
-	k->runs++;
-	return PQexecPrepared(k->pg, name, (int)p->n, values, lengths, formats,
-			      1);
+	if (!k->piped) {
+		k->runs++;
+		*ret = PQexecPrepared(k->pg, name, (int)p->n, values, lengths,
+				      formats, 1);
+		return WEFT_OK;
+	}
+	r = pg_pipe_room(k, err);
+	if (r == WEFT_OK)
+		r = pg_pipe_sent(k,
+				 PQsendQueryPrepared(k->pg, name, (int)p->n,
+						     values, lengths, formats,
+						     1),
+				 err);
+	if (r == WEFT_OK && wanted)
+		r = pg_pipe_wait(k, &answer, NULL, err);
+	*ret = answer;
+	return r;
 }
 
 /* ---- answers ---- */
 
-static int64_t get_be(const char *p, int n)
+int64_t pg_number(const char *p, int n)
 {
 	uint64_t v = 0;
 
@@ -352,7 +381,7 @@ static void decode(const PGresult *res, int row, int column,
 	switch (PQftype(res, column)) {
 	case OID_INT8:
 	case OID_INT4:
-		*ret = sql_int(get_be(bytes, n));
+		*ret = sql_int(pg_number(bytes, n));
 		break;
 	case OID_BYTEA:
 		*ret = sql_bytes(bytes, (size_t)n);
@@ -402,13 +431,13 @@ static int run_once(struct pg_conn *k, uint32_t key, const struct sql_rows *in,
 		add_parameters(&p, &text, in);
 	r = buf_error(&p.bytes, err);
 	if (r == WEFT_OK)
-		res = send(k, key, &p);
+		r = send(k, key, &p, each || changed, &res, err);
 	buf_done(&p.bytes);
-	if (r < 0)
+	if (r < 0 || (k->piped && !res))
 		return r;
 	status = PQresultStatus(res);
 	if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
-		return run_fail(k, res, err);
+		return pg_fail(k, res, err);
 	if (changed)
 		*changed = strtoull(PQcmdTuples(res), NULL, 10);
 	return take_rows(res, each, ctx, err);

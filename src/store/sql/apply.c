@@ -32,7 +32,7 @@ struct pointers {
 
 struct batch {
 	struct sql_conn *c;
-	const struct sql_view *view;
+	struct sql_view *view;
 	struct arena *arena;
 	struct table table; /* struct touched */
 	struct pointers sessions, events, names, hides, rewrites;
@@ -398,8 +398,8 @@ int sql_put_records(struct sql_conn *c, const struct session_rec *const *recs,
 static int put_hot(struct batch *b, const struct session_rec *const *recs,
 		   size_t n)
 {
-	struct sql_value *v =
-		ARENA_ARRAY(b->arena, struct sql_value, n * RECORD_COLUMNS_MAX);
+	struct sql_value *v = ARENA_ARRAY(b->arena, struct sql_value,
+					  n * (RECORD_COLUMNS_MAX + 1));
 	struct sql_value *p = v;
 
 	if (!v)
@@ -412,6 +412,7 @@ static int put_hot(struct batch *b, const struct session_rec *const *recs,
 			if (sql_is_hot(&record_fields[k]))
 				*p++ = sql_of_field(recs[i], &record_fields[k]);
 		}
+		*p++ = sql_int(sql_view_known(b->view, &recs[i]->id)->stamp);
 	}
 	return sql_run(b->c, Q_PUT_HOT,
 		       &(struct sql_rows){ v, n, (size_t)(p - v) / n }, NULL,
@@ -442,7 +443,11 @@ static int put_records(struct batch *b)
 		else if (t->rec)
 			fresh[n_new++] = t->rec;
 	}
-	r = put_hot(b, hot, n_hot);
+	/* What is put as hot is compared by that. */
+	r = n_hot < sql_view_assumed(b->view) ? sql_view_lock(b->view, b->err) :
+						WEFT_OK;
+	if (r == WEFT_OK)
+		r = put_hot(b, hot, n_hot);
 	if (r == WEFT_OK)
 		r = sql_put_records(b->c, grown, n_grown, true, b->arena,
 				    b->err);
@@ -606,20 +611,23 @@ static int by_id(const void *a, const void *b)
 
 static int put_all(struct batch *b)
 {
-	/* What is left was there before: it need not be fetched again. */
-	int r = b->rewrites.n ? put_rewrites(b) : use_blobs(b);
+	int r = b->rewrites.n ? put_rewrites(b) : WEFT_OK;
 
-	if (r == WEFT_OK)
-		r = put_refs(b);
+	/* Records first: they are what others wait for. */
 	if (b->sessions.n > 1)
 		qsort((void *)b->sessions.v, b->sessions.n,
 		      sizeof(*b->sessions.v), by_id);
 	if (r == WEFT_OK)
-		r = put_events(b);
-	if (r == WEFT_OK)
 		r = put_records(b);
 	if (r == WEFT_OK)
 		r = put_additions(b);
+	/* What a rewrite leaves was there before, and is not fetched again. */
+	if (r == WEFT_OK && b->rewrites.n == 0)
+		r = use_blobs(b);
+	if (r == WEFT_OK)
+		r = put_refs(b);
+	if (r == WEFT_OK)
+		r = put_events(b);
 	if (r == WEFT_OK)
 		r = put_names(b);
 	if (r == WEFT_OK)
@@ -627,8 +635,27 @@ static int put_all(struct batch *b)
 	return r;
 }
 
-int sql_apply(struct sql_conn *c, const struct sql_view *v,
-	      const struct op_list *ops, struct weft_error *err)
+/* What is known of the records after this. */
+static int list_written(struct batch *b, struct sql_written *ret)
+{
+	*ret = (struct sql_written){ .all = b->rewrites.n > 0 };
+	if (!b->sessions.v)
+		return WEFT_OK;
+	ret->n = b->sessions.n;
+	ret->v = arena_zero(b->arena, ret->n, sizeof(*ret->v));
+	if (!ret->v)
+		return arena_error(b->arena, b->err);
+	for (size_t i = 0; i < ret->n; i++) {
+		const struct touched *t = b->sessions.v[i];
+
+		ret->v[i].id = t->id;
+		ret->v[i].rec = t->added ? NULL : t->rec;
+	}
+	return WEFT_OK;
+}
+
+int sql_apply(struct sql_conn *c, struct sql_view *v, const struct op_list *ops,
+	      struct sql_written *ret, struct weft_error *err)
 {
 	struct batch b = { .c = c, .view = v, .arena = ops->arena, .err = err };
 	int r = WEFT_OK;
@@ -640,6 +667,8 @@ int sql_apply(struct sql_conn *c, const struct sql_view *v,
 	}
 	if (r == WEFT_OK)
 		r = put_all(&b);
+	if (r == WEFT_OK)
+		r = list_written(&b, ret);
 	table_done(&b.table);
 	return r;
 }

@@ -30,8 +30,14 @@ struct records {
 	const struct weft_id *ids;
 	size_t n, at;
 	struct arena *arena;
-	struct session_rec *out;
+	struct session_rec *out; /* or, with their stamps, */
+	struct sql_record *locked;
 };
+
+static struct session_rec *place_of(const struct records *q, size_t i)
+{
+	return q->locked ? &q->locked[i].rec : &q->out[i];
+}
 
 static int decode_record(const struct sql_value *row, struct session_rec *ret,
 			 struct weft_error *err)
@@ -55,27 +61,47 @@ static int take_record(void *ctx, const struct sql_value *row,
 	for (size_t k = 0; k < q->n && r == WEFT_OK; k++) {
 		size_t i = (q->at + k) % q->n;
 
-		if (!id_eq(&q->ids[i], &rec.id) || !id_is_zero(&q->out[i].id))
+		if (!id_eq(&q->ids[i], &rec.id) ||
+		    !id_is_zero(&place_of(q, i)->id))
 			continue;
 		q->at = i + 1;
-		return record_copy(&q->out[i], &rec, q->arena, err);
+		if (q->locked)
+			q->locked[i].stamp = row[record_n_fields].n;
+		return record_copy(place_of(q, i), &rec, q->arena, err);
 	}
 	return r;
+}
+
+static int get_records(struct sql_conn *c, uint32_t key, struct records *q,
+		       struct weft_error *err)
+{
+	struct sql_rows rows;
+	int r = id_rows(q->ids, q->n, q->arena, &rows, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < q->n; i++)
+		*place_of(q, i) = (struct session_rec){ 0 };
+	return q->n == 0 ? WEFT_OK :
+			   sql_run(c, key, &rows, take_record, q, err);
 }
 
 int sql_get_sessions(struct sql_conn *c, uint32_t key,
 		     const struct weft_id *ids, size_t n, struct arena *a,
 		     struct session_rec *out, struct weft_error *err)
 {
-	struct records q = { ids, n, 0, a, out };
-	struct sql_rows rows;
-	int r = id_rows(ids, n, a, &rows, err);
+	struct records q = { .ids = ids, .n = n, .arena = a, .out = out };
 
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < n; i++)
-		out[i] = (struct session_rec){ 0 };
-	return n == 0 ? WEFT_OK : sql_run(c, key, &rows, take_record, &q, err);
+	return get_records(c, key, &q, err);
+}
+
+int sql_lock_sessions(struct sql_conn *c, uint32_t key,
+		      const struct weft_id *ids, size_t n, struct arena *a,
+		      struct sql_record *out, struct weft_error *err)
+{
+	struct records q = { .ids = ids, .n = n, .arena = a, .locked = out };
+
+	return get_records(c, key, &q, err);
 }
 
 /* ---- names ---- */

@@ -33,8 +33,10 @@ struct sql_store;
 /* A connection; drivers put it first in their own. */
 struct sql_conn {
 	struct sql_store *store;
-	bool replan; /* the last failure was another one's doing: try again */
-	bool busy;   /* under sql_store.pool */
+	bool replan;   /* the last failure was another one's doing: try again */
+	bool others;   /* since the last write somebody else may have written */
+	int64_t stamp; /* of the rows of the last commit; 0: not known */
+	bool busy;     /* under sql_store.pool */
 };
 
 /* Rows that a statement is to run for: n rows of `width` values. */
@@ -53,20 +55,25 @@ enum sql_use { SQL_FOR_READING, SQL_FOR_WRITING };
 
 struct sql_driver {
 	enum sql_dialect dialect;
+	/* A write keeps others out only from the rows that it has locked: what
+	 * was known before has to be compared with them. */
+	bool shared;
 	int (*conn_open)(struct sql_store *s, enum sql_use use,
 			 struct sql_conn **ret, struct weft_error *err);
 	void (*conn_close)(struct sql_conn *c);
-	/* For reading: what follows sees one state of the store. */
+	/* For reading: what follows sees one state of the store.  For
+	 * writing: sets `others`. */
 	int (*begin)(struct sql_conn *c, enum sql_use use,
 		     struct weft_error *err);
-	/* UNKNOWN if nobody can tell. */
+	/* UNKNOWN if nobody can tell.  Sets `stamp`. */
 	int (*commit)(struct sql_conn *c, struct weft_error *err);
 	void (*rollback)(struct sql_conn *c); /* also if none was begun */
 	/* Keep other writers away from these names, which may not be there. */
 	int (*lock_names)(struct sql_conn *c, const struct weft_str *names,
 			  size_t n, struct weft_error *err);
 	/* Run statement `key` of text.h; *changed is how many rows it has
-	 * changed.  `in`, `each` and `changed` may be NULL. */
+	 * changed.  `in`, `each` and `changed` may be NULL; in a write, what
+	 * has neither may be done later, and fail at the commit. */
 	int (*run)(struct sql_conn *c, uint32_t key, const struct sql_rows *in,
 		   sql_each *each, void *ctx, uint64_t *changed,
 		   struct weft_error *err);
@@ -93,6 +100,21 @@ struct sql_driver {
 
 #define SQL_READERS 4
 
+/* A record, and the stamp of its row. */
+struct sql_record {
+	struct session_rec rec;
+	int64_t stamp;
+};
+
+struct sql_cached;
+
+/* Records that are known (cache.c). */
+struct sql_cache {
+	struct table table;
+	struct sql_cached *newest, *oldest;
+	size_t max;
+};
+
 struct sql_store {
 	struct store store; /* first */
 	const struct sql_driver *driver;
@@ -103,6 +125,7 @@ struct sql_store {
 
 	pthread_mutex_t writer;
 	struct sql_conn *write_conn; /* NULL: read only */
+	struct sql_cache cache;      /* under `writer` */
 	bool stopped;                /* fail-stop, under `writer` */
 	char reason[160];
 
@@ -156,6 +179,10 @@ static inline int sql_run(struct sql_conn *c, uint32_t key,
 int sql_get_sessions(struct sql_conn *c, uint32_t key,
 		     const struct weft_id *ids, size_t n, struct arena *a,
 		     struct session_rec *out, struct weft_error *err);
+/* The same, with the stamps of their rows; key is one that locks. */
+int sql_lock_sessions(struct sql_conn *c, uint32_t key,
+		      const struct weft_id *ids, size_t n, struct arena *a,
+		      struct sql_record *out, struct weft_error *err);
 int sql_get_children(struct sql_conn *c, const struct weft_id *id,
 		     struct arena *a, struct session_rec **ret, size_t *ret_n,
 		     struct weft_error *err);
@@ -188,15 +215,42 @@ struct sql_known {
 	struct table_node node;
 	struct weft_id id;
 	const struct session_rec *rec; /* NULL: there is none */
+	int64_t stamp;
+	bool asked; /* the planner has looked at it */
 };
 
 struct sql_view;
 const struct sql_known *sql_view_known(const struct sql_view *v,
 				       const struct weft_id *id);
+/*
+ * How many records the planner has seen that nobody has locked: each of them
+ * must be compared, or the plan may be wrong.
+ */
+size_t sql_view_assumed(const struct sql_view *v);
+/* Lock and compare them now: BUSY and `replan` if one is another. */
+int sql_view_lock(struct sql_view *v, struct weft_error *err);
 
-/* Put what was planned into the tables. */
-int sql_apply(struct sql_conn *c, const struct sql_view *v,
-	      const struct op_list *ops, struct weft_error *err);
+/* The records that a write has left; NULL: not known. */
+struct sql_written {
+	struct {
+		struct weft_id id;
+		const struct session_rec *rec;
+	} * v;
+	size_t n;
+	bool all; /* any may be another now */
+};
+
+/* Put what was planned into the tables.  *ret is in the arena of the ops. */
+int sql_apply(struct sql_conn *c, struct sql_view *v, const struct op_list *ops,
+	      struct sql_written *ret, struct weft_error *err);
+
+/* Valid until something is taken; NULL if it is not known. */
+const struct sql_record *sql_cache_find(struct sql_cache *c,
+					const struct weft_id *id);
+void sql_cache_take(struct sql_cache *c, const struct sql_written *w,
+		    int64_t stamp);
+void sql_cache_drop(struct sql_cache *c, const struct weft_id *id);
+void sql_cache_clear(struct sql_cache *c);
 /* Replace or make records; those with `grown` are there already. */
 int sql_put_records(struct sql_conn *c, const struct session_rec *const *recs,
 		    size_t n, bool grown, struct arena *a,

@@ -12,6 +12,10 @@
 
 /* Whether the words of a session are behind.  In PostgreSQL a column says so,
  * which changes more seldom than what it is made of. */
+/* Which transaction has written a record last, so that who knows the record
+ * can tell whether it is still the same. */
+#define STAMP_IT "[[|,stamp=txid_current()]]"
+
 #define IS_BEHIND "[[head_seq>indexed_seq|unindexed]]"
 
 /*
@@ -81,7 +85,8 @@ static void add_derived(struct buf *b, enum sql_dialect dialect,
 		   "[[|,recent bigint GENERATED ALWAYS AS"
 		   " (last_interaction_at>>" SQL_RECENT_BITS ") STORED,"
 		   "unindexed boolean GENERATED ALWAYS AS"
-		   " (head_seq>indexed_seq) STORED]])"
+		   " (head_seq>indexed_seq) STORED,"
+		   "stamp bigint NOT NULL DEFAULT txid_current()]])"
 		   "[[ STRICT| WITH (fillfactor=70)]];" SQL_SESSION_INDEXES(
 			   "[[last_interaction_at,id|recent]]"),
 		   "", dialect);
@@ -98,6 +103,7 @@ static const char *const migrations[SQL_SCHEMA_VERSION] = {
 	[0] = kept_tables,
 	[1] = "",
 	[2] = "",
+	[3] = "",
 };
 
 void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,
@@ -164,6 +170,11 @@ static const struct {
 	[Q_FIND_CREATION] = { "t", "SELECT session,seq FROM events WHERE op=?1"
 				   " AND op<>'' AND type=1"
 				   " ORDER BY session LIMIT 1" },
+	[Q_FIND_OPS] = { "bt", "SELECT session,op,seq FROM events#J"
+			       " WHERE session=@1 AND op=@2 AND op<>''"
+			       " AND type<>1" },
+	[Q_FIND_CREATIONS] = { "t", "SELECT session,op,seq FROM events#J"
+				    " WHERE op=@1 AND op<>'' AND type=1" },
 	[Q_IS_HIDDEN] = { "bi", "SELECT hidden FROM hidden"
 				" WHERE session=?1 AND target=?2" },
 	[Q_HIDDEN] = { "bii", "SELECT target FROM hidden WHERE session=?1"
@@ -274,6 +285,8 @@ static bool runs_for_rows(uint32_t key)
 	case Q_SHARE_SESSIONS:
 	case Q_OWN_SESSIONS:
 	case Q_GET_NAMES:
+	case Q_FIND_OPS:
+	case Q_FIND_CREATIONS:
 	case Q_HEADS:
 	case Q_PUT_EVENTS:
 	case Q_PUT_SESSIONS:
@@ -322,7 +335,7 @@ static void add_put(struct buf *b)
 	for (size_t i = 1; i < record_n_fields; i++)
 		buf_printf(b, "\"%s\"=excluded.\"%s\",", record_fields[i].name,
 			   record_fields[i].name);
-	buf_add_lit(b, "fold=excluded.fold");
+	buf_add_lit(b, "fold=excluded.fold" STAMP_IT);
 }
 
 static void add_put_grown(struct buf *b)
@@ -333,7 +346,8 @@ static void add_put_grown(struct buf *b)
 			buf_printf(b, "\"%s\"=@%zu,", record_fields[i].name,
 				   i + 1);
 	}
-	buf_printf(b, "fold=@%zu#F WHERE true", record_n_fields + 2);
+	buf_printf(b, "fold=@%zu" STAMP_IT "#F WHERE true",
+		   record_n_fields + 2);
 	for (size_t i = 0; i < record_n_fields; i++) {
 		const struct record_field *f = &record_fields[i];
 		bool may_be_null = f->kind == FIELD_ID && f->offset > 0;
@@ -345,13 +359,16 @@ static void add_put_grown(struct buf *b)
 	}
 }
 
-/* @1 is the id, and the hot ones follow. */
+/*
+ * @1 is the id, the hot ones follow, then the stamp that the row must have: if
+ * one of them has another, all fails, so that nobody has to wait and look.
+ */
 static void add_put_hot(struct buf *b, char *types)
 {
 	int n = 1;
 
 	*types++ = 'b';
-	buf_add_lit(b, "UPDATE sessions SET ");
+	buf_add_lit(b, "[[|WITH u AS (]]UPDATE sessions SET ");
 	for (size_t i = 0; i < record_n_fields; i++) {
 		const struct record_field *f = &record_fields[i];
 
@@ -361,8 +378,14 @@ static void add_put_hot(struct buf *b, char *types)
 		*types++ = letter_of(f);
 		buf_printf(b, "%s\"%s\"=@%d", n > 2 ? "," : "", f->name, n);
 	}
+	*types++ = 'i';
 	*types = '\0';
-	buf_add_lit(b, "#F WHERE sessions.id=@1");
+	buf_printf(b,
+		   STAMP_IT "#F WHERE sessions.id=@1"
+			    "[[| AND sessions.stamp=@%d RETURNING 1)"
+			    " SELECT 1/CAST(count(*)=cardinality(?1)"
+			    " AS integer) FROM u]]",
+		   n + 1);
 }
 
 static bool is_total(const struct record_field *f)
@@ -387,7 +410,7 @@ static void add_add(struct buf *b)
 			   name, name, n);
 		n++;
 	}
-	buf_add_lit(b, "#F WHERE sessions.id=@1");
+	buf_add_lit(b, STAMP_IT "#F WHERE sessions.id=@1");
 }
 
 /*
@@ -402,7 +425,7 @@ static void add_get(struct buf *b, uint32_t key)
 		buf_add_lit(b, " FROM sessions WHERE parent=?1 ORDER BY id");
 		return;
 	}
-	buf_add_lit(b, " FROM sessions#J WHERE id=@1");
+	buf_add_lit(b, "[[,1|,stamp]] FROM sessions#J WHERE id=@1");
 	if (key == Q_LOCK_SESSIONS)
 		buf_add_lit(b, "[[| ORDER BY id FOR NO KEY UPDATE OF "
 			       "sessions]]");

@@ -30,6 +30,8 @@ int sql_init(struct sql_store *s, const struct store_open *o,
 	     const struct store_ops *ops, const struct sql_driver *driver,
 	     struct weft_error *err)
 {
+	int r;
+
 	s->store.ops = ops;
 	s->store.limits = o->limits;
 	s->driver = driver;
@@ -40,7 +42,9 @@ int sql_init(struct sql_store *s, const struct store_open *o,
 	(void)pthread_mutex_init(&s->writer, NULL);
 	(void)pthread_mutex_init(&s->pool, NULL);
 	(void)pthread_cond_init(&s->freed, NULL);
-	return store_limits_fill(&s->store.limits, err);
+	r = store_limits_fill(&s->store.limits, err);
+	s->cache.max = (size_t)s->store.limits.active_sessions;
+	return r;
 }
 
 void sql_done(struct sql_store *s)
@@ -54,6 +58,7 @@ void sql_done(struct sql_store *s)
 	}
 	if (s->write_conn)
 		s->driver->conn_close(s->write_conn);
+	sql_cache_clear(&s->cache);
 	(void)pthread_mutex_destroy(&s->writer);
 	(void)pthread_mutex_destroy(&s->pool);
 	(void)pthread_cond_destroy(&s->freed);

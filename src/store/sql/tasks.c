@@ -475,6 +475,7 @@ static int reindex(struct sql_store *s, struct store_report *report,
 	do
 		r = try_to_reindex(s, report, err);
 	while (r < 0 && s->write_conn->replan && clock_mono_us() < end);
+	sql_cache_clear(&s->cache);
 	(void)pthread_mutex_unlock(&s->writer);
 	return r;
 }
@@ -564,7 +565,11 @@ int sql_store_maintain(struct store *store, uint32_t task,
 		return r;
 	switch ((enum store_task)task) {
 	case TASK_CHECKPOINT:
+		return WEFT_OK;
 	case TASK_SUSPEND:
+		(void)pthread_mutex_lock(&s->writer);
+		sql_cache_clear(&s->cache);
+		(void)pthread_mutex_unlock(&s->writer);
 		return WEFT_OK;
 	case TASK_VERIFY:
 		return verify(s, report, err);

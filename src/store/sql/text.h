@@ -27,6 +27,8 @@ enum sql_statement {
 	Q_NAMES_OF,
 	Q_FIND_OP,
 	Q_FIND_CREATION,
+	Q_FIND_OPS, /* of several sessions */
+	Q_FIND_CREATIONS,
 	Q_IS_HIDDEN,
 	Q_HIDDEN,
 	Q_EVENTS,
@@ -84,7 +86,7 @@ enum sql_statement {
 #define SQL_TEXT_MAX       KIB(64)
 
 /* Of a version's tables; what an open store must have. */
-#define SQL_SCHEMA_VERSION 3
+#define SQL_SCHEMA_VERSION 4
 
 struct sql_text {
 	struct buf sql; /* as the database wants it */

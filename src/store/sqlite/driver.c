@@ -132,6 +132,7 @@ static void conn_close(struct sql_conn *c)
 
 	for (size_t i = 0; i < SQLITE_STATEMENTS; i++)
 		finalize(&k->slots[i].stmt);
+	finalize(&k->version);
 	(void)sqlite3_close(k->db);
 	mem_free(k);
 }
@@ -171,6 +172,22 @@ static int conn_open(struct sql_store *s, enum sql_use use,
 
 /* ---- transactions ---- */
 
+/* Whether somebody else has written since we have looked; if in doubt, yes. */
+static bool others_wrote(struct sqlite_conn *k)
+{
+	int64_t seen = k->seen;
+
+	if (!k->version && sqlite3_prepare_v3(k->db, "PRAGMA data_version", -1,
+					      SQLITE_PREPARE_PERSISTENT,
+					      &k->version, NULL) != SQLITE_OK)
+		return true;
+	k->seen = sqlite3_step(k->version) == SQLITE_ROW ?
+			  sqlite3_column_int64(k->version, 0) :
+			  -1;
+	(void)sqlite3_reset(k->version);
+	return k->seen < 0 || k->seen != seen;
+}
+
 static int conn_begin(struct sql_conn *c, enum sql_use use,
 		      struct weft_error *err)
 {
@@ -183,6 +200,8 @@ static int conn_begin(struct sql_conn *c, enum sql_use use,
 	r = sqlite_exec(k, use == SQL_FOR_WRITING ? "BEGIN IMMEDIATE" : "BEGIN",
 			err);
 	k->in_transaction = r == WEFT_OK;
+	if (r == WEFT_OK && use == SQL_FOR_WRITING && others_wrote(k))
+		c->others = true;
 	return r;
 }
 
@@ -196,6 +215,7 @@ static int conn_commit(struct sql_conn *c, struct weft_error *err)
 	int r = sqlite_exec(k, "COMMIT", err);
 
 	k->in_transaction = r != WEFT_OK;
+	c->stamp = 1;
 	if (r != WEFT_IO)
 		return r;
 	return fail_prefix(err, WEFT_UNKNOWN, "may have been written");

@@ -24,6 +24,8 @@ struct sqlite_conn {
 	struct sqlite_slot slots[SQLITE_STATEMENTS];
 	uint64_t runs;
 	int64_t busy_since_us;
+	struct sqlite3_stmt *version; /* asks for what others change */
+	int64_t seen;                 /* what it said last */
 	bool in_transaction;
 };
 
