@@ -11,6 +11,9 @@
 /* How long closing waits before it wakes the thread once more. */
 #define CLOSE_RETRY_US 10000
 
+/* When news are looked at again that the store could not show. */
+#define LOOK_AGAIN_MS 1000
+
 /* How many waiters one look at the store serves; a bound for its memory. */
 #define LOOK_MAX 256
 
@@ -99,8 +102,9 @@ static struct weft_id *list_sessions(struct watchers *w, struct arena *a,
 	return v;
 }
 
-/* Look at the records of all sessions that are waited for. */
-static void look(struct watchers *w)
+/* Look at the records of all sessions that are waited for; false: that was not
+ * possible. */
+static bool look(struct watchers *w)
 {
 	CLEANUP(arena_done) struct arena ids_arena, arena;
 	struct weft_id *ids;
@@ -115,16 +119,16 @@ static void look(struct watchers *w)
 		arena_reset(&arena);
 		n = n_ids - i < LOOK_MAX ? n_ids - i : LOOK_MAX;
 		recs = ARENA_ARRAY(&arena, struct session_rec, n);
-		/* A hint that cannot be followed: the next one may be. */
 		if (!recs ||
 		    w->store->ops->get_sessions(w->store, ids + i, n, &arena,
 						recs, NULL) < 0)
-			return;
+			return false;
 		(void)pthread_mutex_lock(&w->lock);
 		for (size_t k = 0; k < n; k++)
 			tell(w, &ids[i + k], recs[k].head_seq);
 		(void)pthread_mutex_unlock(&w->lock);
 	}
+	return ids || n_ids == 0;
 }
 
 /* Sleep until somebody waits; false when closing. */
@@ -144,16 +148,20 @@ static void *watch_main(void *arg)
 {
 	struct watchers *w = arg;
 	uint64_t stamp = 0;
+	bool missed = false;
 
 	while (has_waiters(w)) {
-		int r = w->store->ops->wait(w->store, &stamp, -1, NULL);
+		/* News that could not be looked at may be the last there are:
+		 * they are looked at again. */
+		int r = w->store->ops->wait(w->store, &stamp,
+					    missed ? LOOK_AGAIN_MS : -1, NULL);
 
 		/* Without it nobody hears of other processes, but waits and
 		 * time-outs go on. */
 		if (r < 0)
 			break;
-		if (r > 0)
-			look(w);
+		if (r > 0 || missed)
+			missed = !look(w);
 	}
 	(void)pthread_mutex_lock(&w->lock);
 	w->ended = true;

@@ -117,13 +117,14 @@ int pg_fail(struct pg_conn *k, const void *result, struct weft_error *err)
 	const char *text =
 		res ? PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) : NULL;
 
-	if (PQstatus(k->pg) != CONNECTION_OK) {
+	/* What is not the server's word is libpq's, about a connection that is
+	 * of no more use; where only writing failed, its status does not say so
+	 * yet. */
+	if (PQstatus(k->pg) != CONNECTION_OK || !state) {
 		k->broken = true;
 		k->base.replan = true;
 		return pg_say(s, WEFT_BUSY, "the connection was lost", err);
 	}
-	if (!state)
-		return pg_say(s, WEFT_IO, PQerrorMessage(k->pg), err);
 	if (is_any(state, passing))
 		k->base.replan = true;
 	return pg_say(s, code_of(state), text ? text : "no reason given", err);

@@ -182,13 +182,17 @@ static void listen_once(struct pg_store *s, int64_t ms, int own_pid,
 	*ret_news = false;
 	if (get_listener(s, &fresh, NULL) < 0)
 		s->next_look_ms = now_ms() + LOOK_MS;
-	else if (!fresh && !take_notifications(s, own_pid))
-		sleep_on(s, ms);
+	else if (!fresh) {
+		/* Some may have come with the last answer. */
+		*ret_news = take_notifications(s, own_pid);
+		if (!*ret_news)
+			sleep_on(s, ms);
+	}
 	if (!s->listener || s->listener->broken) {
 		sleep_on(s, ms);
 		return;
 	}
-	*ret_news = take_notifications(s, own_pid);
+	*ret_news |= take_notifications(s, own_pid);
 	if (!fresh && !*ret_news && now_ms() < s->next_look_ms)
 		return;
 	s->next_look_ms = now_ms() + LOOK_MS;

@@ -12,31 +12,32 @@ int sql_no_such_blob(const struct blob_ref *ref, struct weft_error *err)
 	return fail(err, WEFT_NOT_FOUND, "no blob %s", hex);
 }
 
+struct putting {
+	const struct blob_ref *ref;
+	struct weft_str bytes;
+};
+
+static int put_blob(struct sql_conn *c, void *ctx, struct weft_error *err)
+{
+	const struct putting *p = ctx;
+
+	return sql_run(c, Q_PUT_BLOB,
+		       SQL_ROW(sql_bytes(p->ref->sha256, SHA256_BYTES),
+			       sql_u64(p->ref->bytes),
+			       sql_int(clock_now_ms(&c->store->clock)),
+			       sql_bytes(p->bytes.ptr, p->bytes.len)),
+		       NULL, NULL, err);
+}
+
 int sql_store_put_blob(struct store *store, struct weft_str bytes,
 		       struct blob_ref *ret, struct weft_error *err)
 {
-	struct sql_store *s = sql_of(store);
 	struct blob_ref ref = { .bytes = bytes.len };
-	int r = sql_check_writable(s, err);
+	struct putting p = { &ref, bytes };
+	int r = sha256(bytes, ref.sha256, err);
 
 	if (r == WEFT_OK)
-		r = sha256(bytes, ref.sha256, err);
-	if (r < 0)
-		return r;
-	(void)pthread_mutex_lock(&s->writer);
-	r = s->driver->begin(s->write_conn, SQL_FOR_WRITING, err);
-	if (r == WEFT_OK)
-		r = sql_run(s->write_conn, Q_PUT_BLOB,
-			    SQL_ROW(sql_bytes(ref.sha256, SHA256_BYTES),
-				    sql_u64(ref.bytes),
-				    sql_int(clock_now_ms(&s->clock)),
-				    sql_bytes(bytes.ptr, bytes.len)),
-			    NULL, NULL, err);
-	if (r == WEFT_OK)
-		r = s->driver->commit(s->write_conn, err);
-	if (r < 0)
-		s->driver->rollback(s->write_conn);
-	(void)pthread_mutex_unlock(&s->writer);
+		r = sql_transaction(sql_of(store), put_blob, &p, err);
 	if (r == WEFT_OK)
 		*ret = ref;
 	return r;

@@ -153,6 +153,19 @@ void sql_done(struct sql_store *s);
 int sql_check(const struct sql_store *s, struct weft_error *err);
 /* The same, and WEFT_READ_ONLY if nothing may be changed. */
 int sql_check_writable(const struct sql_store *s, struct weft_error *err);
+/* Under `writer`: WEFT_IO once nobody can say what is in the database. */
+int sql_check_stopped(const struct sql_store *s, struct weft_error *err);
+
+/*
+ * `act` in a transaction of its own on the connection that writes, and again
+ * while that may do better.  For what is not planned and may be done twice: its
+ * failure stops nothing.
+ */
+typedef int sql_act(struct sql_conn *c, void *ctx, struct weft_error *err);
+int sql_transaction(struct sql_store *s, sql_act *act, void *ctx,
+		    struct weft_error *err);
+/* Records that were known are fetched again. */
+void sql_forget_records(struct sql_store *s);
 
 /* A connection to read with, until sql_release. */
 int sql_reader(struct sql_store *s, struct sql_conn **ret,

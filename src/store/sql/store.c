@@ -1,6 +1,7 @@
 /* store.c - connections of a store in SQL, who holds them, and health. */
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
 #include "store/sql/sql.h"
@@ -24,6 +25,13 @@ int sql_check_writable(const struct sql_store *s, struct weft_error *err)
 		return fail(err, WEFT_READ_ONLY,
 			    "the store was opened for reading only");
 	return WEFT_OK;
+}
+
+int sql_check_stopped(const struct sql_store *s, struct weft_error *err)
+{
+	return s->stopped ? fail(err, WEFT_IO, "the store has stopped: %s",
+				 s->reason) :
+			    WEFT_OK;
 }
 
 int sql_init(struct sql_store *s, const struct store_open *o,
@@ -115,6 +123,49 @@ void sql_release(struct sql_conn **c)
 	(*c)->busy = false;
 	(void)pthread_cond_signal(&s->freed);
 	(void)pthread_mutex_unlock(&s->pool);
+}
+
+static int try_act(struct sql_store *s, sql_act *act, void *ctx,
+		   struct weft_error *err)
+{
+	struct sql_conn *c = s->write_conn;
+	int r;
+
+	c->replan = false;
+	r = s->driver->begin(c, SQL_FOR_WRITING, err);
+	if (r == WEFT_OK)
+		r = act(c, ctx, err);
+	if (r == WEFT_OK)
+		r = s->driver->commit(c, err);
+	if (r < 0)
+		s->driver->rollback(c);
+	return r;
+}
+
+int sql_transaction(struct sql_store *s, sql_act *act, void *ctx,
+		    struct weft_error *err)
+{
+	int64_t end = clock_mono_us() + (int64_t)s->store.limits.busy_ms * 1000;
+	int r = sql_check_writable(s, err);
+
+	if (r < 0)
+		return r;
+	(void)pthread_mutex_lock(&s->writer);
+	r = sql_check_stopped(s, err);
+	if (r == WEFT_OK) {
+		do
+			r = try_act(s, act, ctx, err);
+		while (r < 0 && s->write_conn->replan && clock_mono_us() < end);
+	}
+	(void)pthread_mutex_unlock(&s->writer);
+	return r;
+}
+
+void sql_forget_records(struct sql_store *s)
+{
+	(void)pthread_mutex_lock(&s->writer);
+	sql_cache_clear(&s->cache);
+	(void)pthread_mutex_unlock(&s->writer);
 }
 
 int sql_health(struct sql_store *s, struct store_health *ret)

@@ -447,36 +447,20 @@ int sql_rebuild(struct sql_conn *c, struct weft_error *err)
 	return rebuild_in(c, &report, err);
 }
 
-static int try_to_reindex(struct sql_store *s, struct store_report *report,
-			  struct weft_error *err)
+static int reindex_in(struct sql_conn *c, void *ctx, struct weft_error *err)
 {
-	struct sql_conn *c = s->write_conn;
-	int r;
+	struct store_report *report = ctx;
 
-	c->replan = false;
 	report->sessions = report->events = report->bytes = 0;
-	r = s->driver->begin(c, SQL_FOR_WRITING, err);
-	if (r == WEFT_OK)
-		r = rebuild_in(c, report, err);
-	if (r == WEFT_OK)
-		r = s->driver->commit(c, err);
-	if (r < 0)
-		s->driver->rollback(c);
-	return r;
+	return rebuild_in(c, report, err);
 }
 
 static int reindex(struct sql_store *s, struct store_report *report,
 		   struct weft_error *err)
 {
-	int64_t end = clock_mono_us() + (int64_t)s->store.limits.busy_ms * 1000;
-	int r;
+	int r = sql_transaction(s, reindex_in, report, err);
 
-	(void)pthread_mutex_lock(&s->writer);
-	do
-		r = try_to_reindex(s, report, err);
-	while (r < 0 && s->write_conn->replan && clock_mono_us() < end);
-	sql_cache_clear(&s->cache);
-	(void)pthread_mutex_unlock(&s->writer);
+	sql_forget_records(s);
 	return r;
 }
 
@@ -527,28 +511,22 @@ static int drop_only(struct sql_conn *c, struct store_report *report,
 	return r;
 }
 
-static int drop_blobs(struct sql_store *s, struct store_report *report,
-		      struct weft_error *err)
+static int drop_blobs_in(struct sql_conn *c, void *ctx, struct weft_error *err)
 {
-	int64_t left = 0, now = clock_now_ms(&s->clock);
-	struct sql_conn *c = s->write_conn;
+	int64_t left = 0, now = clock_now_ms(&c->store->clock);
+	struct store_report *report = ctx;
 	int r;
 
-	(void)pthread_mutex_lock(&s->writer);
-	r = s->driver->begin(c, SQL_FOR_WRITING, err);
-	if (r == WEFT_OK && report->only)
+	report->changed = 0;
+	if (report->only)
 		r = drop_only(c, report, err);
-	else if (r == WEFT_OK)
-		r = s->driver->run(c, Q_DROP_BLOBS,
-				   SQL_ROW(sql_int(now - STORE_BLOB_REST_MS)),
-				   NULL, NULL, &report->changed, err);
+	else
+		r = c->store->driver->run(
+			c, Q_DROP_BLOBS,
+			SQL_ROW(sql_int(now - STORE_BLOB_REST_MS)), NULL, NULL,
+			&report->changed, err);
 	if (r == WEFT_OK)
 		r = sql_number(c, Q_COUNT_BLOBS, NULL, &left, err);
-	if (r == WEFT_OK)
-		r = s->driver->commit(c, err);
-	if (r < 0)
-		s->driver->rollback(c);
-	(void)pthread_mutex_unlock(&s->writer);
 	report->blobs = (uint64_t)left;
 	return r;
 }
@@ -567,9 +545,7 @@ int sql_store_maintain(struct store *store, uint32_t task,
 	case TASK_CHECKPOINT:
 		return WEFT_OK;
 	case TASK_SUSPEND:
-		(void)pthread_mutex_lock(&s->writer);
-		sql_cache_clear(&s->cache);
-		(void)pthread_mutex_unlock(&s->writer);
+		sql_forget_records(s);
 		return WEFT_OK;
 	case TASK_VERIFY:
 		return verify(s, report, err);
@@ -578,7 +554,7 @@ int sql_store_maintain(struct store *store, uint32_t task,
 	case TASK_REINDEX:
 		return reindex(s, report, err);
 	case TASK_BLOBS:
-		return drop_blobs(s, report, err);
+		return sql_transaction(s, drop_blobs_in, report, err);
 	case TASK_FORGET:
 		return s->driver->forget(s, err);
 	case TASK_BACKUP:

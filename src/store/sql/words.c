@@ -80,21 +80,21 @@ static int put_batch(struct sql_conn *c, const struct word_batch *b,
 	return b->n ? c->store->driver->put_words(c, b, err) : WEFT_OK;
 }
 
-/* A transaction for words: its failure stops nothing. */
-static int begin(struct sql_store *s, struct weft_error *err)
-{
-	if (s->stopped)
-		return fail(err, WEFT_IO, "the store has stopped: %s",
-			    s->reason);
-	return s->driver->begin(s->write_conn, SQL_FOR_WRITING, err);
-}
+struct putting {
+	uint64_t epoch;
+	const struct word_batch *v;
+	size_t n;
+};
 
-static int end(struct sql_store *s, int r, struct weft_error *err)
+static int put_batches(struct sql_conn *c, void *ctx, struct weft_error *err)
 {
-	if (r == WEFT_OK)
-		r = s->driver->commit(s->write_conn, err);
-	if (r < 0)
-		s->driver->rollback(s->write_conn);
+	const struct putting *p = ctx;
+	int64_t now = 0;
+	int r = sql_number(c, Q_HOLD_EPOCH, NULL, &now, err);
+	size_t n = (uint64_t)now == p->epoch ? p->n : 0;
+
+	for (size_t i = 0; i < n && r == WEFT_OK; i++)
+		r = put_batch(c, &p->v[i], err);
 	return r;
 }
 
@@ -102,23 +102,9 @@ int sql_store_put_words(struct store *store, uint64_t epoch,
 			const struct word_batch *v, size_t n,
 			struct weft_error *err)
 {
-	struct sql_store *s = sql_of(store);
-	int64_t now = 0;
-	int r = sql_check_writable(s, err);
+	struct putting p = { epoch, v, n };
 
-	if (r < 0)
-		return r;
-	(void)pthread_mutex_lock(&s->writer);
-	r = begin(s, err);
-	if (r == WEFT_OK)
-		r = sql_number(s->write_conn, Q_HOLD_EPOCH, NULL, &now, err);
-	if ((uint64_t)now != epoch)
-		n = 0;
-	for (size_t i = 0; i < n && r == WEFT_OK; i++)
-		r = put_batch(s->write_conn, &v[i], err);
-	r = end(s, r, err);
-	(void)pthread_mutex_unlock(&s->writer);
-	return r;
+	return sql_transaction(sql_of(store), put_batches, &p, err);
 }
 
 int sql_store_find_words(struct store *store, const struct word_query *q,
@@ -149,19 +135,18 @@ int sql_drop_words(struct sql_conn *c, const struct weft_id *session,
 	return sql_run(c, Q_UNMARK, SQL_ROW(sql_id(session)), NULL, NULL, err);
 }
 
+static int drop_words(struct sql_conn *c, void *ctx, struct weft_error *err)
+{
+	return sql_drop_words(c, ctx, err);
+}
+
 int sql_store_drop_words(struct store *store, const struct weft_id *session,
 			 struct weft_error *err)
 {
-	struct sql_store *s = sql_of(store);
-	int r = sql_check_writable(s, err);
+	struct weft_id id;
 
-	if (r < 0)
-		return r;
-	(void)pthread_mutex_lock(&s->writer);
-	r = begin(s, err);
-	if (r == WEFT_OK)
-		r = sql_drop_words(s->write_conn, session, err);
-	r = end(s, r, err);
-	(void)pthread_mutex_unlock(&s->writer);
-	return r;
+	if (session)
+		id = *session;
+	return sql_transaction(sql_of(store), drop_words, session ? &id : NULL,
+			       err);
 }

@@ -7,6 +7,12 @@
 #include "store/sql/columns.h"
 #include "store/sql/sql.h"
 
+/* Sessions that a planner looked at and had not named before. */
+struct found {
+	struct weft_id ids[64];
+	size_t n;
+};
+
 /*
  * What a planner looks at, and what it has been told.
  *
@@ -24,6 +30,7 @@ struct sql_view {
 	struct arena *arena;
 	struct sql_cache *cache; /* or NULL: know nothing */
 	const struct store_want *want;
+	struct found *found;
 	bool assuming;         /* what is known is to be compared */
 	size_t n_asked;        /* sessions that the planner has seen */
 	struct table sessions; /* struct sql_known */
@@ -299,7 +306,19 @@ int sql_view_lock(struct sql_view *v, struct weft_error *err)
 		r = fail(err, WEFT_BUSY, "somebody else has written");
 	}
 	v->assuming = r < 0;
+	/* What is looked at from now on is looked up. */
+	if (r == WEFT_OK)
+		v->cache = NULL;
 	return r;
+}
+
+/* The next attempt locks it with the others, in the order of all. */
+static void note_found(struct sql_view *v, const struct weft_id *id)
+{
+	struct found *f = v->found;
+
+	if (f->n < ARRAY_LEN(f->ids))
+		f->ids[f->n++] = *id;
 }
 
 static int view_get_session(struct store_view *view, const struct weft_id *id,
@@ -312,6 +331,7 @@ static int view_get_session(struct store_view *view, const struct weft_id *id,
 	if (!k) {
 		int r = sql_view_lock(v, err);
 
+		note_found(v, id);
 		if (r == WEFT_OK)
 			r = learn_sessions(v, Q_LOCK_SESSIONS, id, 1, err);
 		if (r < 0)
@@ -433,6 +453,7 @@ struct writing {
 	const struct store_want *want;
 	store_plan *plan;
 	void *ctx;
+	struct found found;
 	bool assumed; /* in the last attempt; the next one will not */
 	bool ours;    /* it was not the plan that failed */
 };
@@ -443,7 +464,7 @@ static bool may_assume(const struct writing *w)
 	const struct store_want *want = w->want;
 
 	if (want->exclusive || want->n_shared > 0 || want->n_names > 0 ||
-	    want->n_sessions == 0)
+	    want->n_sessions == 0 || w->found.n > 0)
 		return false;
 	for (size_t i = 0; i < want->n_ops; i++) {
 		if (id_is_zero(&want->ops[i].session))
@@ -456,18 +477,37 @@ static bool may_assume(const struct writing *w)
 	return true;
 }
 
+/* The sessions that are wanted, and those that turned out to be in the last
+ * attempt: who locks them one by one may have one and wait for another. */
+static int learn_wanted(const struct writing *w, struct sql_view *v,
+			struct weft_error *err)
+{
+	const struct store_want *want = w->want;
+	uint32_t lock = want->exclusive ? Q_OWN_SESSIONS : Q_LOCK_SESSIONS;
+	size_t n = want->n_sessions + w->found.n;
+	struct weft_id *ids = ARENA_ARRAY(v->arena, struct weft_id, n);
+
+	if (!ids)
+		return arena_error(v->arena, err);
+	if (want->n_sessions > 0)
+		memcpy(ids, want->sessions, want->n_sessions * sizeof(*ids));
+	memcpy(ids + want->n_sessions, w->found.ids, w->found.n * sizeof(*ids));
+	return learn_sessions(v, lock, ids, n, err);
+}
+
 static int learn_all(const struct writing *w, struct sql_view *v,
 		     struct weft_error *err)
 {
 	const struct store_want *want = w->want;
-	uint32_t lock = want->exclusive ? Q_OWN_SESSIONS : Q_LOCK_SESSIONS;
-	int r = learn_sessions(v, lock, want->sessions, want->n_sessions, err);
+	/* Names before sessions, since who has only a name finds its session
+	 * with it. */
+	int r = lock_names(v, want, err);
 
+	if (r == WEFT_OK)
+		r = learn_wanted(w, v, err);
 	if (r == WEFT_OK)
 		r = learn_sessions(v, Q_SHARE_SESSIONS, want->shared,
 				   want->n_shared, err);
-	if (r == WEFT_OK)
-		r = lock_names(v, want, err);
 	if (r == WEFT_OK && want->n_names > 0)
 		r = learn_names(v, want->names, want->n_names, err);
 	if (r == WEFT_OK && want->n_ops > 0)
@@ -506,6 +546,7 @@ static int plan_and_apply(struct writing *w, struct arena *a,
 				 .cache = assuming || !shared ? &w->s->cache :
 								NULL,
 				 .want = w->want,
+				 .found = &w->found,
 				 .assuming = assuming };
 	struct op_list ops = { .arena = a };
 	int r;
@@ -583,11 +624,10 @@ static int write_locked(struct writing *w, struct weft_error *err)
 	struct sql_store *s = w->s;
 	int64_t end = clock_mono_us() + (int64_t)s->store.limits.busy_ms * 1000;
 	struct weft_error own = { 0 };
-	int r;
+	int r = sql_check_stopped(s, err);
 
-	if (s->stopped)
-		return fail(err, WEFT_IO, "the store has stopped: %s",
-			    s->reason);
+	if (r < 0)
+		return r;
 	do
 		r = try_to_write(w, &own);
 	while (r < 0 && s->write_conn->replan &&
