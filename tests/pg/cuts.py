@@ -7,9 +7,11 @@ after it.  Whatever is cut: an append that is acknowledged is there once, one
 that is not is there at most once, and asking again with the same operation id
 makes it once.  Started by with-server.sh.
 """
+import atexit
 import json
 import os
 import re
+import shutil
 import socket
 import struct
 import subprocess
@@ -28,6 +30,7 @@ class Proxy:
 
     def __init__(self):
         self.dir = tempfile.mkdtemp(prefix="weft-cuts-")
+        atexit.register(shutil.rmtree, self.dir)
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(os.path.join(self.dir, NAME))
         self.listener.listen(64)
