@@ -68,9 +68,9 @@ static void count(struct trial *x)
 		was[i] = simcounts_of(&calls, kinds[i].calls);
 	ours = mem_allocations();
 	sqlmem_fail_at(0);
-	sqlmem_count(true);
+	(void)sqlmem_count(true);
 	(void)stage_play(&t, x->scene);
-	sqlmem_count(false);
+	(void)sqlmem_count(false);
 	ours = mem_allocations() - ours;
 	simdisk_counts(d, &calls);
 	for (size_t i = 0; i < KINDS; i++)
@@ -96,14 +96,14 @@ static int play_failing(struct stage *t, struct simdisk *d,
 		break;
 	case SQLITE:
 		sqlmem_fail_at(n);
-		sqlmem_count(true);
+		(void)sqlmem_count(true);
 		break;
 	case CALLS:
 		simdisk_fail_at(d, k->calls, n, k->error, false);
 	}
 	r = stage_play(t, scene);
 	mem_fault(-1, 0);
-	sqlmem_count(false);
+	(void)sqlmem_count(false);
 	simdisk_fail_at(d, 0, 0, 0, false);
 	return r;
 }

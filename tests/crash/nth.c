@@ -37,7 +37,7 @@ static void arm(void *ctx, bool on)
 	static uint64_t before;
 
 	if (f->source == SQLITE)
-		sqlmem_count(on);
+		(void)sqlmem_count(on);
 	if (f->source != OURS)
 		return;
 	if (on) {
@@ -70,7 +70,7 @@ static void stop_failing(struct failure *f)
 	struct simcounts c;
 
 	f->l->arm = NULL;
-	sqlmem_count(false);
+	(void)sqlmem_count(false);
 	simdisk_counts(f->l->disk, &c);
 	if (f->source == SQLITE)
 		f->seen = sqlmem_seen();

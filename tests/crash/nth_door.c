@@ -10,13 +10,13 @@
  * says that it may have been done.
  */
 #include <sqlite3.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "crash/lab.h"
+#include "crash/sqlmem.h"
 #include "weft/weft.h"
 
 #define S       "\"session\":\"one\""
@@ -100,56 +100,17 @@ static int call(struct weft_store *s, const char *rest, char *answer,
 
 enum source { OURS, SQLITE };
 
-static sqlite3_mem_methods plain;
-static struct {
-	_Atomic bool on;
-	_Atomic uint64_t seen;
-	uint64_t fails_at; /* 0: never */
-} of_sqlite;
-
-static bool must_fail(void)
-{
-	return of_sqlite.on && ++of_sqlite.seen == of_sqlite.fails_at;
-}
-
-static void *failing_malloc(int n)
-{
-	return must_fail() ? NULL : plain.xMalloc(n);
-}
-
-static void *failing_realloc(void *p, int n)
-{
-	return must_fail() ? NULL : plain.xRealloc(p, n);
-}
-
-static int install_memory(void **state)
-{
-	sqlite3_mem_methods mine;
-
-	(void)state;
-	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &plain) != SQLITE_OK)
-		return -1;
-	mine = plain;
-	mine.xMalloc = failing_malloc;
-	mine.xRealloc = failing_realloc;
-	/* Small pieces must not come from a pool of its own. */
-	(void)sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
-	return sqlite3_config(SQLITE_CONFIG_MALLOC, &mine) == SQLITE_OK ? 0 :
-									  -1;
-}
-
 static void start_failing(enum source source, uint64_t n)
 {
-	of_sqlite.seen = 0;
-	of_sqlite.fails_at = n;
-	of_sqlite.on = source == SQLITE;
+	sqlmem_fail_at(n);
+	(void)sqlmem_count(source == SQLITE);
 	if (source == OURS)
 		mem_fault((int64_t)n - 1, 1);
 }
 
 static void stop_failing(void)
 {
-	of_sqlite.on = false;
+	(void)sqlmem_count(false);
 	mem_fault(-1, 0);
 }
 
@@ -188,10 +149,9 @@ static void copy_file(const char *from, const char *to)
 /* Who finds the files as they are, after a crash, has no more than others. */
 static void nothing_comes_back(const char *dir)
 {
-	bool on = of_sqlite.on;
+	bool on = sqlmem_count(false);
 	char file[300], log[300], copy[300], copied_log[300];
 
-	of_sqlite.on = false;
 	(void)snprintf(file, sizeof(file), "%s/store", dir);
 	(void)snprintf(log, sizeof(log), "%s/store-wal", dir);
 	(void)snprintf(copy, sizeof(copy), "%s/copy", dir);
@@ -201,7 +161,7 @@ static void nothing_comes_back(const char *dir)
 	assert_int_equal(count_events(copy), count_events(file));
 	(void)remove(copy);
 	(void)remove(copied_log);
-	of_sqlite.on = on;
+	(void)sqlmem_count(on);
 }
 
 /* ---- the story ---- */
@@ -260,8 +220,7 @@ static void tell(struct telling *t, enum source source, uint64_t n)
 	make_place(t->dir, t->url);
 	start_failing(source, n);
 	tell_all(t);
-	t->seen =
-		source == SQLITE ? of_sqlite.seen : mem_allocations() - before;
+	t->seen = source == SQLITE ? sqlmem_seen() : mem_allocations() - before;
 	stop_failing();
 	assert_int_equal(call(t->store, "\"verify\"", report, sizeof(report)),
 			 WEFT_OK);
@@ -342,5 +301,5 @@ int main(int argc, char **argv)
 	if (strcmp(conformance_url, "sqlite:") == 0 &&
 	    access("/dev/shm", W_OK) == 0)
 		conformance_url = "sqlite:/dev/shm";
-	return cmocka_run_group_tests(tests, install_memory, NULL);
+	return cmocka_run_group_tests(tests, sqlmem_install, NULL);
 }

@@ -46,9 +46,9 @@ void sqlmem_fail_at(uint64_t n)
 	atomic_store(&fails_at, n);
 }
 
-void sqlmem_count(bool on)
+bool sqlmem_count(bool on)
 {
-	atomic_store(&counting, on);
+	return atomic_exchange(&counting, on);
 }
 
 uint64_t sqlmem_seen(void)

@@ -13,8 +13,8 @@ int sqlmem_install(void **state); /* as a group's set-up */
 
 /* Start counting from 0; the n-th fails, 0: none. */
 void sqlmem_fail_at(uint64_t n);
-/* Only what is allocated meanwhile counts. */
-void sqlmem_count(bool on);
+/* Only what is allocated meanwhile counts; whether it did so before. */
+bool sqlmem_count(bool on);
 uint64_t sqlmem_seen(void);
 
 #endif
