@@ -410,14 +410,21 @@ int route_take_key(const struct route_request *q, struct arena *a,
 		name_list_add(&r->aliases, norm_clean(q->session_key, a), a);
 		route_say(r, a,
 			  "session key '%.*s' is neither sk_v1_... nor "
-			  "agent:...: only another name",
+			  "agent:...: only one more name of this one",
 			  SHOW(q->session_key));
 		return WEFT_OK;
 	}
-	route_say(r, a, "session key '%.*s' is taken as it is",
-		  SHOW(q->session_key));
-	if (str_eq(q->session_key, r->key))
+	if (str_eq(q->session_key, r->key)) {
+		route_say(r, a, "session key '%.*s' is this one",
+			  SHOW(q->session_key));
 		return WEFT_OK;
+	}
+	/* How we would have come to ours explains nothing. */
+	r->why.n = r->why_agent;
+	route_say(r, a,
+		  "session key '%.*s' is given and taken as it is: neither "
+		  "dimensions nor dm_scope are asked",
+		  SHOW(q->session_key));
 	r->key = arena_str(a, q->session_key);
 	r->own_key = true;
 	r->shared = false;
@@ -449,6 +456,7 @@ int route_allocate(const struct config *c, const struct route_request *q,
 {
 	struct view v = view_of(c, &q->context, a);
 
+	r->why_agent = r->why.n;
 	find_conversation(c, &q->context, &v, a, r);
 	r->aliases = names_legacy(r->agent, &q->context, &v.sender, a);
 	r->main_aliases = (struct name_list){ 0 };

@@ -27,6 +27,7 @@ struct route {
 	struct weft_str main_key;
 	struct name_list main_aliases;
 	struct name_list why;
+	size_t why_agent;          /* how much of it is about who answers */
 	struct name_list warnings; /* those of `why` that people should see */
 
 	/* Where the sender is the only dimension: what the conversation of

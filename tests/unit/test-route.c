@@ -66,6 +66,16 @@ static void expect_why(const struct route *r, const char *line)
 	fail_msg("not among why: %s", line);
 }
 
+/* No line has this in it. */
+static void expect_no_why(const struct route *r, const char *text)
+{
+	for (size_t i = 0; i < r->why.n; i++) {
+		if (memmem(r->why.v[i].ptr, r->why.v[i].len, text,
+			   strlen(text)))
+			fail_msg("among why: %.*s", STR_ARG(r->why.v[i]));
+	}
+}
+
 #define S(text) STR_INIT(text)
 
 /* The answers that another program gives to the same configuration; the one
@@ -415,6 +425,9 @@ static void explicit_keys_are_kept_as_they_are(void **state)
 	q.session_key = STR(" Agent:X:Cron ");
 	r = resolve(&c, &q);
 	expect(" Agent:X:Cron ", r.key);
+	expect_why(&r, "session key ' Agent:X:Cron ' is given and taken as it "
+		       "is: neither dimensions nor dm_scope are asked");
+	expect_no_why(&r, "dimension chat");
 	assert_true(r.own_key);
 	assert_true(route_fits(&r, &plain.scope, false));
 	assert_false(route_may_claim(&r, STR("agent:main:direct:5")));
@@ -422,6 +435,7 @@ static void explicit_keys_are_kept_as_they_are(void **state)
 	q.session_key = plain.key;
 	r = resolve(&c, &q);
 	assert_false(r.own_key);
+	expect_why(&r, "dimension chat: 'direct:5'");
 	/* Anything else is only another name. */
 	q.session_key = STR("My-Talk");
 	r = resolve(&c, &q);
@@ -432,6 +446,34 @@ static void explicit_keys_are_kept_as_they_are(void **state)
 	assert_int_equal(route_resolve(&c, &q, &arena, &r, &err), WEFT_INVALID);
 	assert_string_equal(err.message,
 			    "session_key has a control character (U+000A)");
+}
+
+/* Somebody who names a session is not told about what was not asked. */
+static void a_given_key_explains_itself(void **state)
+{
+	static const char *const configs[] = {
+		"{}",
+		"{\"session\":{\"dimensions\":[]}}",
+		"{\"session\":{\"dimensions\":[\"sender\"]}}",
+		"{\"session\":{\"dm_scope\":\"main\"}}",
+	};
+	struct route_request q = { .context = { .channel = S("cron") },
+				   .session_key = S("agent:main:nightly") };
+	struct config c;
+	struct route r;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(configs); i++) {
+		configure(&c, configs[i]);
+		r = resolve(&c, &q);
+		expect("agent:main:nightly", r.key);
+		assert_false(r.shared);
+		expect_why(&r, "there are no rules: the default agent 'main' "
+			       "answers");
+		expect_no_why(&r, "no dimension has a value");
+		expect_no_why(&r, "one conversation here");
+		assert_int_equal(r.why.n, 2);
+	}
 }
 
 static void what_has_no_value_is_said(void **state)
@@ -491,6 +533,7 @@ int main(void)
 		TEST(a_linked_person_is_one_on_all_channels),
 		TEST(others_stay_who_they_are),
 		TEST(explicit_keys_are_kept_as_they_are),
+		TEST(a_given_key_explains_itself),
 		TEST(what_has_no_value_is_said),
 		TEST(without_memory_it_says_so),
 	};
