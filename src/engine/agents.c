@@ -212,7 +212,7 @@ static int last_used(struct engine *e, const struct config *c,
 		return s == WEFT_LIMIT || s == WEFT_INVALID ? WEFT_OK : s;
 	if (norm_trim(agent).len == 0)
 		return WEFT_OK;
-	agent = norm_agent(agent, a);
+	agent = route_agent_name(agent, a);
 	if (c->agents.n == 0)
 		name_list_add(agents, agent, a);
 	if (has(agents, agent))

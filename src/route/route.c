@@ -69,6 +69,11 @@ static struct view view_of(const struct config *c,
 	return v;
 }
 
+struct weft_str route_agent_name(struct weft_str name, struct arena *a)
+{
+	return norm_agent(norm_agent(name, a), a);
+}
+
 /* ---- who answers ---- */
 
 static struct weft_str default_agent(const struct config *c, struct arena *a)
@@ -77,9 +82,9 @@ static struct weft_str default_agent(const struct config *c, struct arena *a)
 
 	for (size_t i = 0; i < c->agents.n; i++) {
 		if (v[i].is_default == CONFIG_TRUE && norm_trim(v[i].id).len)
-			return norm_agent(v[i].id, a);
+			return route_agent_name(v[i].id, a);
 	}
-	return norm_agent(c->agents.n ? v[0].id : STR(""), a);
+	return route_agent_name(c->agents.n ? v[0].id : STR(""), a);
 }
 
 /* The agent of this name, or the default one if there is none. */
@@ -87,12 +92,12 @@ static struct weft_str known_agent(const struct config *c, struct weft_str name,
 				   struct arena *a, struct route *r)
 {
 	const struct config_agent *v = c->agents.v;
-	struct weft_str agent = norm_agent(name, a);
+	struct weft_str agent = route_agent_name(name, a);
 
 	if (norm_trim(name).len == 0)
 		return default_agent(c, a);
 	for (size_t i = 0; i < c->agents.n; i++) {
-		if (str_eq(agent, norm_agent(v[i].id, a)))
+		if (str_eq(agent, route_agent_name(v[i].id, a)))
 			return agent;
 	}
 	if (c->agents.n == 0)
@@ -221,7 +226,7 @@ struct name_list route_agents(const struct config *c, struct arena *a)
 
 	name_list_add(&l, default_agent(c, a), a);
 	for (size_t i = 0; i < c->agents.n; i++)
-		name_list_add(&l, norm_agent(v[i].id, a), a);
+		name_list_add(&l, route_agent_name(v[i].id, a), a);
 	return l;
 }
 

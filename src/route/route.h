@@ -72,7 +72,13 @@ int route_take_key(const struct route_request *q, struct arena *a,
 /* Whether nothing but the configuration's default says who answers. */
 bool route_by_default(const struct route *r);
 
-/* The agents of the configuration, normalised, each once. */
+/*
+ * The name that scopes and keys know an agent by: they normalise it once more,
+ * and a name that was cut behind a dash then loses the dash.
+ */
+struct weft_str route_agent_name(struct weft_str name, struct arena *a);
+
+/* The agents of the configuration by their names, each once. */
 struct name_list route_agents(const struct config *c, struct arena *a);
 
 /*

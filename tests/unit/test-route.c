@@ -293,6 +293,8 @@ static void an_agent_that_is_not_there_is_said(void **state)
 	expect_why(&r, "agent 'nobody' is given: no rule is asked");
 }
 
+#define A62 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
 static void the_default_agent(void **state)
 {
 	static const struct {
@@ -302,17 +304,22 @@ static void the_default_agent(void **state)
 		{ "[{\"id\":\"A\"},{\"id\":\"B\"}]", "a" },
 		{ "[{\"id\":\"A\"},{\"id\":\"B\",\"default\":true}]", "b" },
 		{ "[{\"id\":\"@@\"}]", "main" },
+		/* Cut to 64 bytes behind a dash, which no scope would keep. */
+		{ "[{\"id\":\"_" A62 "-b\"}]", "_" A62 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
 		struct route_request q = { 0 };
+		struct route r;
 		struct config c;
 
 		configure(&c, arena_printf(&arena, "{\"agents\":{\"list\":%s}}",
 					   v[i].list)
 				      .ptr);
-		expect(v[i].agent, resolve(&c, &q).agent);
+		r = resolve(&c, &q);
+		expect(v[i].agent, r.agent);
+		expect(v[i].agent, r.scope.agent);
 	}
 }
 
