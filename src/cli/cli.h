@@ -17,6 +17,7 @@ struct cli {
 	struct out out;
 	struct config config;
 	const char *config_file; /* where it is, or would be; or NULL */
+	bool configured;         /* it is there */
 	const char *url;         /* the store's */
 	struct weft_store *store;
 	/* Set by a command that has said itself what is wrong: the exit status

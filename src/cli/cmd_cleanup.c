@@ -17,9 +17,11 @@ static void text_items(struct cli *c, const char *what, yyjson_val *list)
 	yyjson_arr_iter it;
 	yyjson_val *item;
 
-	out_printf(&c->out, "%s: %llu sessions, %llu bytes\n", what,
-		   (unsigned long long)val_u64(list, "count"),
-		   (unsigned long long)val_u64(list, "bytes"));
+	out_printf(&c->out, "%s: ", what);
+	out_count(&c->out, val_u64(list, "count"), "session");
+	out_add(&c->out, STR(", "));
+	out_count(&c->out, val_u64(list, "bytes"), "byte");
+	out_add(&c->out, STR("\n"));
 	yyjson_arr_iter_init(yyjson_obj_get(list, "sessions"), &it);
 	while ((item = yyjson_arr_iter_next(&it))) {
 		struct weft_str title = val_str(item, "slug");

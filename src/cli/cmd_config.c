@@ -131,7 +131,8 @@ static void print_file(struct cli *c)
 	if (c->json)
 		out_add(&c->out, buf_str(&b));
 	else if (c->config_file)
-		out_printf(&c->out, "# %s\n", c->config_file);
+		out_printf(&c->out, "# %s%s\n", c->config_file,
+			   c->configured ? "" : " (there is none)");
 }
 
 static int run(struct cli *c)

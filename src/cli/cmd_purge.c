@@ -21,27 +21,6 @@ static const struct arg args[] = {
 	  .optional = 1 },
 };
 
-/* What was left alone is in the report; the status says that there is some. */
-static int answer(struct cli *c, struct req *q)
-{
-	CLEANUP(answer_done) struct answer a = { 0 };
-	yyjson_val *report;
-	int r = req_call(q, &a);
-
-	if (r != WEFT_OK)
-		return r;
-	report = answer_parse(c, &a);
-	if (!report)
-		return WEFT_NO_MEMORY;
-	if (c->json)
-		out_json(&c->out, a.text);
-	else
-		text_dropped(c, report);
-	if (yyjson_arr_size(yyjson_obj_get(report, "refused")) > 0)
-		c->exit_status = weft_code_exit_status(WEFT_LEASED);
-	return WEFT_OK;
-}
-
 static int run(struct cli *c)
 {
 	CLEANUP(req_done) struct req q = { 0 };
@@ -52,7 +31,7 @@ static int run(struct cli *c)
 	req_opt(&q, "user", OPT_USER);
 	req_switch(&q, "dry_run", OPT_DRY_RUN);
 	req_number(&q, "token", OPT_TOKEN);
-	return answer(c, &q);
+	return progress_report(c, &q, text_dropped);
 }
 
 const struct command cmd_purge = {

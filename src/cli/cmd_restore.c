@@ -1,10 +1,18 @@
 /* cmd_restore.c - weft restore */
+#include "base/error.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
 static int run(struct cli *c)
 {
-	return cli_about_session(c, text_session);
+	int r = cli_about_session(c, text_session);
+
+	if (r != WEFT_NOT_FOUND)
+		return r;
+	return fail(c->err, r,
+		    "%s; a deleted one is found by its id: 'weft list "
+		    "--deleted' shows it",
+		    c->err->message);
 }
 
 const struct command cmd_restore = {

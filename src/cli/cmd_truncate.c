@@ -8,6 +8,7 @@ static const struct opt opts[] = {
 	[OPT_KEEP] = { .name = "keep",
 		       .takes = "N",
 		       .kind = OPT_NUMBER,
+		       .required = 1,
 		       .about = "keep the last N messages; must be given" },
 	[OPT_TURN] = { .name = "turn",
 		       .about = "let the window begin with a turn: keep more, "

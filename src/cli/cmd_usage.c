@@ -102,9 +102,23 @@ static int run_show(struct cli *c)
 	return cli_answer(c, &q, text_usage);
 }
 
+static int check_cost(struct cli *c)
+{
+	const char *cost = cli_opt(c, OPT_COST);
+
+	if (!cost || (*cost && strspn(cost, "+-.0123456789eE") == strlen(cost)))
+		return WEFT_OK;
+	return fail(c->err, WEFT_USAGE,
+		    "--cost: expected dollars, such as 0.0125, got '%s'", cost);
+}
+
 static int run_add(struct cli *c)
 {
 	CLEANUP(req_done) struct req q = { 0 };
+	int r = check_cost(c);
+
+	if (r != WEFT_OK)
+		return r;
 
 	if (!cli_arg(c, 1))
 		return fail(c->err, WEFT_USAGE,

@@ -132,6 +132,7 @@ int cli_read_config(struct cli *c)
 	if (in.file)
 		r = fs_read_whole(fs_real(), in.file, CONFIG_BYTES_MAX, &text,
 				  &in.text.len);
+	c->configured = r == 0;
 	if (r == 0)
 		in.text.ptr = text;
 	else if (r == -EFBIG)
@@ -142,6 +143,13 @@ int cli_read_config(struct cli *c)
 		return fail_errno(c->err, r, "%s", in.file);
 	r = config_read(&c->config, &in, &c->arena, c->err);
 	mem_free(text);
+	/* Who names a file means one that is there. */
+	if (r == WEFT_OK && !c->configured && c->line.global[GLOBAL_CONFIG].n)
+		config_warn(&c->config, &c->arena,
+			    arena_printf(&c->arena,
+					 "%s: there is no such file, so that "
+					 "nothing is configured",
+					 c->config_file));
 	for (char **v = environ; r == WEFT_OK && *v; v++) {
 		if (strncmp(*v, "WEFT_", 5) == 0)
 			config_check_variable(
@@ -198,8 +206,9 @@ int cli_configure(struct cli *c)
 		return fail(c->err, WEFT_USAGE,
 			    "no store: $HOME is not set; use --store URL or "
 			    "$WEFT_STORE");
-	cli_debug(c, "configuration: %s",
-		  c->config_file ? c->config_file : "none");
+	cli_debug(c, "configuration: %s%s",
+		  c->config_file ? c->config_file : "none",
+		  c->config_file && !c->configured ? " (there is none)" : "");
 	cli_debug(c, "store: %s (from %s)", cli_shown_url(c, c->url), from);
 	return WEFT_OK;
 }

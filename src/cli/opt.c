@@ -308,6 +308,14 @@ int opt_check_args(const struct parsed *p, struct weft_error *err)
 				    "%s: expected one of %s, got '%s'", c->name,
 				    arg->values, p->args[i]);
 	}
+	for (size_t k = 0; k < c->n_opts; k++) {
+		if (c->opts[k].required && p->own[k].n == 0)
+			return fail(err, WEFT_USAGE,
+				    "%s: --%s %s is missing; 'weft %s --help' "
+				    "says more",
+				    c->name, c->opts[k].name, c->opts[k].takes,
+				    c->name);
+	}
 	if (p->n_args > i && !(i > 0 && c->args[i - 1].many))
 		return fail(err, WEFT_USAGE,
 			    "%s: '%s' is too much; quote text that has spaces",

@@ -23,6 +23,7 @@ struct opt {
 	const char *values; /* "weft|text", or NULL: anything */
 	uint8_t kind;       /* enum opt_kind */
 	uint8_t many;       /* may be given more than once */
+	uint8_t required;   /* must be given */
 	char letter;        /* 'f' for -f, or 0 */
 };
 

@@ -133,9 +133,11 @@ int progress_report(struct cli *c, struct req *q,
 		out_json(&c->out, a.text);
 	else
 		text(c, report);
-	/* The report has said it all. */
+	/* The report has said it all: damage, or what was left alone. */
 	if (yyjson_is_false(yyjson_obj_get(report, "ok")))
 		c->exit_status = weft_code_exit_status(WEFT_CORRUPT);
+	if (yyjson_arr_size(yyjson_obj_get(report, "refused")) > 0)
+		c->exit_status = weft_code_exit_status(WEFT_LEASED);
 	return WEFT_OK;
 }
 
@@ -169,10 +171,11 @@ static void text_report(struct cli *c, yyjson_val *report)
 	yyjson_arr_iter_init(damaged, &it);
 	while ((p = yyjson_arr_iter_next(&it)))
 		text_problem(c, p);
-	out_printf(&c->out, "%llu sessions, %llu events, %llu bytes",
-		   (unsigned long long)val_u64(report, "sessions"),
-		   (unsigned long long)val_u64(report, "events"),
-		   (unsigned long long)val_u64(report, "bytes"));
+	out_count(&c->out, val_u64(report, "sessions"), "session");
+	out_add(&c->out, STR(", "));
+	out_count(&c->out, val_u64(report, "events"), "event");
+	out_add(&c->out, STR(", "));
+	out_count(&c->out, val_u64(report, "bytes"), "byte");
 	if (val_u64(report, "changed"))
 		out_printf(&c->out, ", %llu changed",
 			   (unsigned long long)val_u64(report, "changed"));

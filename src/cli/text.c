@@ -34,10 +34,15 @@ void text_one_marker(struct cli *c, yyjson_val *marker)
 	char when[32];
 
 	text_time(val_str(marker, "created_at"), when, false);
-	out_printf(&c->out, "%llu  %s  %-8.*s from message %llu",
+	out_printf(&c->out, "%llu  %s  %-8.*s ",
 		   (unsigned long long)val_u64(marker, "seq"), when,
-		   STR_ARG(val_str(marker, "how")),
-		   (unsigned long long)val_u64(marker, "first_kept"));
+		   STR_ARG(val_str(marker, "how")));
+	/* What is to be said yet is always kept. */
+	if (val_u64(marker, "first_kept") >= val_u64(marker, "seq"))
+		out_add(&c->out, STR("nothing before it is kept"));
+	else
+		out_printf(&c->out, "from message %llu",
+			   (unsigned long long)val_u64(marker, "first_kept"));
 	if (val_str(marker, "summary").len) {
 		out_add(&c->out, STR("  "));
 		out_one_line(&c->out, out_cut(val_str(marker, "summary"), 40));
@@ -79,6 +84,19 @@ static void row_time(struct cli *c, const char *name, struct weft_str time)
 
 	text_time(time, text, true);
 	row_text(c, name, str_of(text));
+}
+
+static void row_lease(struct cli *c, yyjson_val *lease)
+{
+	char until[32];
+
+	if (!yyjson_is_obj(lease))
+		return;
+	label(c, "lease");
+	out_one_line(&c->out, val_str(lease, "owner"));
+	text_time(val_str(lease, "expires_at"), until, true);
+	out_printf(&c->out, ", until %s (token %llu)\n", until,
+		   (unsigned long long)val_u64(lease, "token"));
 }
 
 /* A member that is JSON of its own: shown as such, if there is something. */
@@ -147,8 +165,8 @@ static void rows_origin(struct cli *c, yyjson_val *s)
 	row_text(c, "channel", val_str(s, "channel"));
 	row_json(c, "metadata", yyjson_obj_get(s, "metadata"));
 	row_json(c, "tools", yyjson_obj_get(s, "tools"));
-	row_json(c, "lease", yyjson_obj_get(s, "lease"));
-	row_text(c, "running", val_str(s, "running_since"));
+	row_lease(c, yyjson_obj_get(s, "lease"));
+	row_time(c, "running", val_str(s, "running_since"));
 	if (val_true(s, "pinned"))
 		row_text(c, "pinned", STR("yes"));
 }
@@ -161,9 +179,9 @@ void text_session(struct cli *c, yyjson_val *s)
 	row_aliases(c, yyjson_obj_get(s, "aliases"));
 	rows_origin(c, s);
 	label(c, "messages");
-	out_printf(&c->out, "%llu in %llu turns",
-		   (unsigned long long)val_u64(s, "message_count"),
-		   (unsigned long long)val_u64(s, "turn_count"));
+	out_printf(&c->out, "%llu in ",
+		   (unsigned long long)val_u64(s, "message_count"));
+	out_count(&c->out, val_u64(s, "turn_count"), "turn");
 	if (val_u64(s, "inherited_count"))
 		out_printf(&c->out, ", %llu inherited",
 			   (unsigned long long)val_u64(s, "inherited_count"));

@@ -141,10 +141,10 @@ static int check_lease(struct request *q, const struct store_limits *limits,
 		q->lease_ms = (int64_t)limits->lease_ms;
 	if (q->lease_ms < low || q->lease_ms > high)
 		return fail(err, WEFT_INVALID,
-			    "ttl: expected %lld to %lld milliseconds, found "
-			    "%lld (limits lease_ms_min and lease_ms_max)",
-			    (long long)low, (long long)high,
-			    (long long)q->lease_ms);
+			    "ttl: expected %.6g to %.6g seconds, found %.9g "
+			    "(limits lease_ms_min and lease_ms_max)",
+			    (double)low / 1000, (double)high / 1000,
+			    (double)q->lease_ms / 1000);
 	return text_check_line(q->lease.owner, (size_t)limits->name_bytes,
 			       "owner", err);
 }

@@ -109,7 +109,9 @@ int resolve_quickly(struct engine *e, struct weft_str name, struct weft_id *ret,
 	if (id_parse(name, ret))
 		return WEFT_OK;
 	if (!name.len)
-		return fail(err, WEFT_INVALID, "no session given");
+		return fail(err, WEFT_INVALID,
+			    "session: missing; give an id, key, "
+			    "alias or title");
 	/* Not a byte of it need be there. */
 	if (name.len > NAMING_BYTES_MAX)
 		return fail(err, WEFT_NOT_FOUND,

@@ -62,6 +62,32 @@ static void write_links(struct buf *b, const struct config_list *l)
 static void write_object(struct buf *b, const struct config_object *o,
 			 const char *base);
 
+/*
+ * Only what was given; what was not has the same meaning again.  Of an object
+ * that begins with a word, such as a mode, that word decides.
+ */
+static bool is_set(const struct config_field *f, const void *at)
+{
+	const struct config_field *first;
+
+	switch ((enum config_type)f->type) {
+	case CONFIG_TEXT:
+		return ((const struct weft_str *)at)->len > 0;
+	case CONFIG_WORD:
+	case CONFIG_BOOL:
+		return *(const uint32_t *)at != 0;
+	case CONFIG_TEXTS:
+	case CONFIG_WORDS:
+		return ((const struct config_texts *)at)->given != 0;
+	case CONFIG_OBJECT:
+		first = f->object->fields;
+		return first->type != CONFIG_WORD ||
+		       is_set(first, (const char *)at + first->at);
+	default:
+		return true;
+	}
+}
+
 static void write_list(struct buf *b, const struct config_field *f,
 		       const struct config_list *l)
 {
@@ -113,7 +139,10 @@ void config_write_value(struct buf *b, const struct config_field *f,
 		write_texts(b, at);
 		break;
 	case CONFIG_OBJECT:
-		write_object(b, f->object, at);
+		if (is_set(f, at))
+			write_object(b, f->object, at);
+		else
+			buf_add_lit(b, "null");
 		break;
 	case CONFIG_LIST:
 	case CONFIG_BY_NAME:
@@ -122,23 +151,6 @@ void config_write_value(struct buf *b, const struct config_field *f,
 	case CONFIG_LINKS:
 		write_links(b, at);
 		break;
-	}
-}
-
-/* Only what was given; what was not has the same meaning again. */
-static bool is_set(const struct config_field *f, const void *at)
-{
-	switch ((enum config_type)f->type) {
-	case CONFIG_TEXT:
-		return ((const struct weft_str *)at)->len > 0;
-	case CONFIG_WORD:
-	case CONFIG_BOOL:
-		return *(const uint32_t *)at != 0;
-	case CONFIG_TEXTS:
-	case CONFIG_WORDS:
-		return ((const struct config_texts *)at)->given != 0;
-	default:
-		return true;
 	}
 }
 

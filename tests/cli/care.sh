@@ -19,6 +19,11 @@ same '[2, 2, 0, 0, 0, 8, 6]' "$(json '[d[k] for k in
 same true "$(json 'd["bytes"] > 500 and d["health"]["writable"]' <<<"$s")"
 like $'sessions      2\n*health        writable' "$(weft stats)"
 
+# The bytes are those of the events, the same in every store.
+weft move "$WEFT_STORE" "sqlite:$dir/bytes.db" >/dev/null
+same "$(json 'd["bytes"]' <<<"$s")" \
+	"$(weft --store "sqlite:$dir/bytes.db" stats --json | json 'd["bytes"]')"
+
 # The index can be made again, and nothing is different.
 before=$(weft list --json --kind all)
 same true "$(weft reindex --json | json 'd["ok"]')"

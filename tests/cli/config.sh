@@ -42,7 +42,15 @@ same '' "$(weft list 2>&1 >/dev/null)"
 
 # One that is not there is empty; one that is wrong is an error that says where.
 unset WEFT_CONFIG
-made "$dir/env" --config "$dir/nothing.json"
+made "$dir/env" --config "$dir/nothing.json" 2>/dev/null
+same "weft: warning: $dir/nothing.json: there is no such file, so that nothing is configured" \
+	"$(weft list --config "$dir/nothing.json" 2>&1 >/dev/null)"
+same "# $dir/nothing.json (there is none)" \
+	"$(WEFT_CONFIG=$dir/nothing.json weft config check | head -n 1)"
+same '' "$(WEFT_CONFIG=$dir/nothing.json weft list 2>&1 >/dev/null)"
+# What is not configured is not shown as if it were.
+like $'*\nlifecycle.reset = null  (default)\nlifecycle.reset_by_type = {}  (default)\n*' \
+	"$(WEFT_CONFIG=$dir/nothing.json weft config check)"
 # wrong PATTERN TEXT
 wrong() {
 	printf '%b' "$2" >"$dir/wrong.json"

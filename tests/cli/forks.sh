@@ -45,13 +45,13 @@ weft undo work >"$dir/said"
 same '[6, "redo"]' "$(weft redo --json work >"$dir/said"; weft undo --json work |
 	json '[d["marker"]["first_kept"], "redo"]')"
 refused 2 invalid '*nothing to redo*' redo "$fork"
-weft clear work >"$dir/said"
+like '*clear*nothing before it is kept' "$(weft clear work)"
 same '' "$(texts work --view window)"
 same 'compact truncate undo redo undo clear' "$(weft markers --json work |
 	json '" ".join(m["how"] for m in d["markers"])')"
 same 6 "$(weft markers work | wc -l)"
 same 'u1 a1 u2 a2 u3 a3' "$(texts work)"
-refused 2 invalid '*keep*' truncate work
+refused 2 usage "truncate: --keep N is missing; *" truncate work
 refused 2 invalid '*keep*before*after*summary*' compact work
 refused 2 invalid '*one of*' compact work --keep 1 --after 3
 # A summary alone stands for everything; behind a message, for all up to it.

@@ -163,7 +163,7 @@ same $((head + n)) "$(head_of k)"
 # Without SESSION each line names its own.
 printf '%s\n' '{"role":"user","content":"x"}' '{"session":"k","role":"user","content":"x"}' |
 	weft append --jsonl >"$dir/out" && fail 'no error'
-same '[true, true]' "$(jsonl '["no session" in d[0]["error"]["message"], "seq" in d[1]]' <"$dir/out")"
+same '[true, true]' "$(jsonl '["session: missing" in d[0]["error"]["message"], "seq" in d[1]]' <"$dir/out")"
 
 # The exit status is that of the first error.
 status=0

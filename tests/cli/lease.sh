@@ -7,6 +7,7 @@ weft append work zero >/dev/null
 like '3 until 20*Z, held by ann' "$(weft lease acquire work --owner ann)"
 same '["ann", 3]' "$(weft show work --json |
 	json '[d["lease"]["owner"], d["lease"]["token"]]')"
+like $'*\nlease        ann, until 20??-??-?? ??:??:?? (token 3)\n*' "$(weft show work)"
 refused 4 leased "leased by 'ann' until *" append work hello
 refused 4 leased "leased by 'ann' until *" append work --token 1 hello
 refused 4 leased "leased by 'ann' until *" lease acquire work --owner ben
@@ -30,7 +31,7 @@ refused 2 usage '*acquire|renew|release|takeover*' lease borrow work
 refused 2 invalid 'owner: may not be empty' lease acquire work
 refused 2 invalid 'token: needed to renew a lease, or at least its owner' \
 	lease renew work
-refused 2 invalid 'ttl: expected 5000 to 3600000 milliseconds, found 1000 *' \
+refused 2 invalid 'ttl: expected 5 to 3600 seconds, found 1 *' \
 	lease acquire work --owner ann --ttl 1
 
 # An owner that was stopped while its lease was taken over is refused when it

@@ -117,6 +117,7 @@ refused 2 usage 'alias: expected one of add|move|remove, got *' alias put main c
 like '2*Z' "$(weft delete --json main | json 'd["deleted_at"]')"
 refused 3 not_found "no session 'main'" show main
 refused 4 deleted '*deleted*' append "$id" hello
+refused 3 not_found "no session 'main'; a deleted one is found by its id: *" restore main
 same "$id" "$(weft list --deleted | grep -w deleted | cut -f1)"
 same null "$(weft restore --json "$id" | json 'd["deleted_at"]')"
 same "$id" "$(weft show --json main | json 'd["id"]')"

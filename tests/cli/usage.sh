@@ -28,6 +28,5 @@ refused 2 usage 'usage: --cost goes with add' usage work --cost 1
 refused 2 usage "usage: 'x' is too much; *" usage work x
 refused 2 usage '--input: *' usage add work --input -1
 refused 2 invalid 'usage.cost_usd: *' usage add work --cost -1
-refused 2 invalid '--cost: not JSON*' usage add work --cost much
-refused 2 invalid 'usage.cost_usd: expected a number*' usage add work --cost '"1"'
+refused 2 usage "--cost: expected dollars, such as 0.0125, got 'much'" usage add work --cost much
 refused 3 not_found "no session 'nobody'" usage nobody

@@ -212,7 +212,7 @@ static void a_message_may_name_its_session(void **state)
 	char json[128];
 
 	(void)state;
-	expect(&b, "", HELLO, WEFT_INVALID, "no session");
+	expect(&b, "", HELLO, WEFT_INVALID, "session: missing");
 	expect(&b, "", WITH("\"session\":\"k\""), WEFT_OK, NULL);
 	expect(&b, "k", WITH("\"session\":\"k\""), WEFT_OK, NULL);
 	(void)snprintf(json, sizeof(json), WITH("\"session\":\"%s\""), b.id);

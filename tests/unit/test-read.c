@@ -474,7 +474,7 @@ static void a_session_has_many_names(void **state)
 	expect_found(b, "title", &two);
 	expect_found(b, "other", &two);
 	expect_not_found(b, "nobody", WEFT_NOT_FOUND, "'nobody'");
-	expect_not_found(b, "", WEFT_INVALID, "no session");
+	expect_not_found(b, "", WEFT_INVALID, "session: missing");
 	expect_not_found(b, "a\nb", WEFT_INVALID, "session");
 	text[0] = '7';
 	expect_not_found(b, text, WEFT_NOT_FOUND, text);
