@@ -14,7 +14,7 @@
 /* A page being filled.  The array grows: nobody has a million for nothing. */
 struct filling {
 	struct sql_conn *c;
-	const struct weft_id *session;
+	const struct event_range *range;
 	struct arena *arena;
 	struct event_page page;
 	size_t room, max, bytes, max_bytes;
@@ -46,7 +46,7 @@ enum {
 static bool grow(struct filling *f)
 {
 	size_t room = f->room ? 2 * f->room : 16;
-	struct store_event *v = ARENA_ARRAY(f->arena, struct store_event, room);
+	struct store_event *v = arena_alloc(f->arena, room * sizeof(*v));
 
 	if (!v)
 		return false;
@@ -104,60 +104,91 @@ static bool keep_event(struct store_event *e, struct arena *a)
 	return true;
 }
 
-static int take_whole(void *ctx, const struct sql_value *row,
-		      struct weft_error *err)
+/* A statement may return more than is asked for. */
+static bool is_wanted(const struct filling *f, const struct store_event *e)
 {
-	struct filling *f = ctx;
-	struct store_event *e = &f->page.v[f->page.n];
+	uint64_t types = f->range->types;
 
-	if (!decode_event(row, e))
-		return sql_fail_row("events", err);
-	return keep_event(e, f->arena) ? SQL_ENOUGH :
-					 arena_error(f->arena, err);
+	return e->last >= f->range->first &&
+	       (types == 0 || e->state >= STATE_DAMAGED ||
+		types >> (e->type & 63) & 1);
 }
 
-/* From its line; one that does not say it all, from its columns. */
-static int read_event(struct filling *f, const struct sql_value *row,
-		      struct weft_error *err)
+/* Keep an event, whose text is still the row's, in the next place. */
+static int put_event(struct filling *f, struct store_event *e,
+		     struct weft_error *err)
 {
-	struct store_event *e = &f->page.v[f->page.n];
-	uint64_t seq = (uint64_t)row[P_SEQ].n;
+	size_t n = e->bytes.len;
 
-	if (row[P_STATE].n == STATE_OK) {
-		struct weft_str line = arena_str(f->arena, row[P_BYTES].s);
-
-		if (!line.ptr)
-			return arena_error(f->arena, err);
-		event_read_again(f->session, line, f->arena, e);
-		if (f->arena->failed)
-			return arena_error(f->arena, err);
-		if (e->state == STATE_OK && e->seq == seq)
-			return WEFT_OK;
-	}
-	return sql_run(f->c, Q_EVENT, SQL_ROW(sql_id(f->session), sql_u64(seq)),
-		       take_whole, f, err);
-}
-
-static int take_event(void *ctx, const struct sql_value *row,
-		      struct weft_error *err)
-{
-	struct filling *f = ctx;
-	size_t n = row[P_BYTES].s.len;
-	int r;
-
+	if (!is_wanted(f, e))
+		return WEFT_OK;
 	if (f->page.n == f->max ||
 	    (f->page.n > 0 && n > f->max_bytes - f->bytes)) {
 		f->page.done = 0;
 		return SQL_ENOUGH;
 	}
-	if (f->page.n == f->room && !grow(f))
+	if ((f->page.n == f->room && !grow(f)) || !keep_event(e, f->arena))
 		return arena_error(f->arena, err);
-	r = read_event(f, row, err);
-	if (r < 0)
-		return r;
-	f->page.n++;
+	f->page.v[f->page.n++] = *e;
 	f->bytes += (size_t)u64_min(n, f->max_bytes - f->bytes);
 	return WEFT_OK;
+}
+
+/* A row of one event, and what putting it said. */
+struct whole {
+	struct filling *f;
+	int put;
+};
+
+static int take_whole(void *ctx, const struct sql_value *row,
+		      struct weft_error *err)
+{
+	struct whole *w = ctx;
+	struct store_event e;
+
+	if (!decode_event(row, &e))
+		return sql_fail_row("events", err);
+	w->put = put_event(w->f, &e, err);
+	return w->put < 0 ? w->put : SQL_ENOUGH;
+}
+
+/* From its line; one that does not say it all, from its columns. */
+static int take_event(void *ctx, const struct sql_value *row,
+		      struct weft_error *err)
+{
+	struct filling *f = ctx;
+	const struct weft_id *session = &f->range->session;
+	uint64_t seq = (uint64_t)row[P_SEQ].n;
+	struct whole whole = { .f = f };
+	int r;
+
+	if (row[P_STATE].n == STATE_OK) {
+		struct store_event e;
+
+		event_read_again(session, row[P_BYTES].s, f->arena, &e);
+		if (f->arena->failed)
+			return arena_error(f->arena, err);
+		if (e.state == STATE_OK && e.seq == seq)
+			return put_event(f, &e, err);
+	}
+	r = sql_run(f->c, Q_EVENT, SQL_ROW(sql_id(session), sql_u64(seq)),
+		    take_whole, &whole, err);
+	return r < 0 ? r : whole.put;
+}
+
+/*
+ * Where rows come one by one, messages are looked for among all: nearly all
+ * are messages, and their lines say so.  What is rare is looked for by the
+ * database.
+ */
+static uint32_t statement_of(const struct sql_conn *c,
+			     const struct event_range *r)
+{
+	const uint64_t messages = UINT64_C(1) << EVENT_MESSAGE;
+
+	if (r->types == 0 || (c->store->driver->streams && r->types & messages))
+		return r->backwards ? Q_EVENTS_BACKWARDS : Q_EVENTS;
+	return r->backwards ? Q_EVENTS_OF_BACKWARDS : Q_EVENTS_OF;
 }
 
 int sql_read_events(struct sql_conn *c, const struct event_range *r,
@@ -165,10 +196,9 @@ int sql_read_events(struct sql_conn *c, const struct event_range *r,
 		    struct weft_error *err)
 {
 	uint64_t max = c->store->store.limits.page;
-	struct filling f = { .c = c,
-			     .session = &r->session,
-			     .arena = a,
-			     .page = { .done = 1 } };
+	struct filling f = {
+		.c = c, .range = r, .arena = a, .page = { .done = 1 }
+	};
 	int status;
 
 	if (r->max_events > 0)
@@ -180,10 +210,11 @@ int sql_read_events(struct sql_conn *c, const struct event_range *r,
 		return WEFT_OK;
 	}
 	/* One more than fits tells whether there is more. */
-	status = sql_run(c, r->backwards ? Q_EVENTS_BACKWARDS : Q_EVENTS,
+	status = sql_run(c, statement_of(c, r),
 			 SQL_ROW(sql_id(&r->session), sql_u64(r->first),
-				 sql_u64(r->last), sql_int((int64_t)r->types),
-				 sql_u64(max + 1), sql_u64(f.max_bytes)),
+				 sql_u64(r->last), sql_u64(max + 1),
+				 sql_u64(f.max_bytes),
+				 sql_int((int64_t)r->types)),
 			 take_event, &f, err);
 	if (status < 0)
 		return status;

@@ -58,6 +58,9 @@ struct sql_driver {
 	/* A write keeps others out only from the rows that it has locked: what
 	 * was known before has to be compared with them. */
 	bool shared;
+	/* Rows come as they are asked for: those that are not wanted any more
+	 * cost nothing. */
+	bool streams;
 	int (*conn_open)(struct sql_store *s, enum sql_use use,
 			 struct sql_conn **ret, struct weft_error *err);
 	void (*conn_close)(struct sql_conn *c);

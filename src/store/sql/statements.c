@@ -133,22 +133,24 @@ void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,
 	"more,background,op,body_at,body_len,bytes"
 
 /*
- * Events that end at ?2 or behind it: those from the one on that holds ?2, if
- * a range that is gone does.  What cannot be read may have been of any type.
- * SQLite stops when nobody asks for the next row; of PostgreSQL nothing is
- * asked that would not fit, but for one that tells that there is more.
- * The line itself says the rest, quicker than columns do.
+ * Events from the one on that holds ?2, if a range that is gone does, or else
+ * from ?2.  SQLite stops when nobody asks for the next row; of PostgreSQL
+ * nothing is asked that would not fit (?4 events, ?5 bytes), but for one that
+ * tells that there is more.  The line itself says the rest, quicker than
+ * columns do: what is not asked for a row here is asked by pages.c.
  */
-#define EVENTS(direction)                                                \
+#define EVENTS(types, direction)                                         \
 	"[[|SELECT seq,state,bytes FROM (]]SELECT seq,state,bytes"       \
 	"[[|,sum(octet_length(bytes)) OVER (ORDER BY seq" direction      \
 	" ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS before]]" \
 	" FROM events WHERE session=?1"                                  \
 	" AND seq>=(SELECT coalesce(max(seq),0) FROM events"             \
-	" WHERE session=?1 AND seq<=?2) AND seq<=?3 AND last_seq>=?2"    \
-	" AND (?4=0 OR state>=3 OR (?4>>CAST(type&63 AS INTEGER)&1)=1)"  \
-	" ORDER BY seq" direction " LIMIT ?5"                            \
-	"[[|) AS e WHERE coalesce(before,0)<=?6 ORDER BY seq" direction "]]"
+	" WHERE session=?1 AND seq<=?2) AND seq<=?3"                     \
+	"[[| AND last_seq>=?2]]" types " ORDER BY seq" direction         \
+	"[[| LIMIT ?4) AS e WHERE coalesce(before,0)<=?5"                \
+	" ORDER BY seq" direction "]]"
+/* What cannot be read may have been of any type. */
+#define OF_TYPES " AND (state>=3 OR (?6>>CAST(type&63 AS INTEGER)&1)=1)"
 
 #define NO_REF                                    \
 	" AND NOT EXISTS(SELECT 1 FROM blob_refs" \
@@ -180,8 +182,10 @@ static const struct {
 	[Q_HIDDEN] = { "bii", "SELECT target FROM hidden WHERE session=?1"
 			      " AND target BETWEEN ?2 AND ?3 AND hidden=1"
 			      " ORDER BY target" },
-	[Q_EVENTS] = { "biiiii", EVENTS("") },
-	[Q_EVENTS_BACKWARDS] = { "biiiii", EVENTS(" DESC") },
+	[Q_EVENTS] = { "biiii", EVENTS("", "") },
+	[Q_EVENTS_BACKWARDS] = { "biiii", EVENTS("", " DESC") },
+	[Q_EVENTS_OF] = { "biiiii", EVENTS(OF_TYPES, "") },
+	[Q_EVENTS_OF_BACKWARDS] = { "biiiii", EVENTS(OF_TYPES, " DESC") },
 	[Q_EVENT] = { "bi", "SELECT " EVENT_COLUMNS
 			    " FROM events WHERE session=?1 AND seq=?2" },
 	[Q_HEADS] = { "b", "SELECT @1,(SELECT last_seq FROM events"

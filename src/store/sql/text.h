@@ -31,8 +31,10 @@ enum sql_statement {
 	Q_FIND_CREATIONS,
 	Q_IS_HIDDEN,
 	Q_HIDDEN,
-	Q_EVENTS,
+	Q_EVENTS, /* of all types */
 	Q_EVENTS_BACKWARDS,
+	Q_EVENTS_OF, /* of some types */
+	Q_EVENTS_OF_BACKWARDS,
 	Q_EVENT, /* all that is known of one */
 	Q_HEADS,
 	Q_FIND_TAG,

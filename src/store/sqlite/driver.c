@@ -447,6 +447,7 @@ static int conn_drop_words(struct sql_conn *c, const struct weft_id *session,
 
 const struct sql_driver sqlite_driver = {
 	.dialect = SQL_SQLITE,
+	.streams = true,
 	.conn_open = conn_open,
 	.conn_close = conn_close,
 	.begin = conn_begin,
