@@ -114,10 +114,17 @@ static bool is_wanted(const struct filling *f, const struct store_event *e)
 		types >> (e->type & 63) & 1);
 }
 
-/* Keep an event, whose text is still the row's, in the next place. */
-static int put_event(struct filling *f, struct store_event *e,
-		     struct weft_error *err)
+/* Where the next event goes; there is room. */
+static struct store_event *next_event(const struct filling *f)
 {
+	return &f->page.v[f->page.n];
+}
+
+/* Keep the event that is in the next place, and whose text is still the row's,
+ * if it is wanted. */
+static int put_event(struct filling *f, struct weft_error *err)
+{
+	struct store_event *e = next_event(f);
 	size_t n = e->bytes.len;
 
 	if (!is_wanted(f, e))
@@ -127,9 +134,9 @@ static int put_event(struct filling *f, struct store_event *e,
 		f->page.done = 0;
 		return SQL_ENOUGH;
 	}
-	if ((f->page.n == f->room && !grow(f)) || !keep_event(e, f->arena))
+	if (!keep_event(e, f->arena))
 		return arena_error(f->arena, err);
-	f->page.v[f->page.n++] = *e;
+	f->page.n++;
 	f->bytes += (size_t)u64_min(n, f->max_bytes - f->bytes);
 	return WEFT_OK;
 }
@@ -144,11 +151,10 @@ static int take_whole(void *ctx, const struct sql_value *row,
 		      struct weft_error *err)
 {
 	struct whole *w = ctx;
-	struct store_event e;
 
-	if (!decode_event(row, &e))
+	if (!decode_event(row, next_event(w->f)))
 		return sql_fail_row("events", err);
-	w->put = put_event(w->f, &e, err);
+	w->put = put_event(w->f, err);
 	return w->put < 0 ? w->put : SQL_ENOUGH;
 }
 
@@ -162,14 +168,16 @@ static int take_event(void *ctx, const struct sql_value *row,
 	struct whole whole = { .f = f };
 	int r;
 
+	if (f->page.n == f->room && !grow(f))
+		return arena_error(f->arena, err);
 	if (row[P_STATE].n == STATE_OK) {
-		struct store_event e;
+		struct store_event *e = next_event(f);
 
-		event_read_again(session, row[P_BYTES].s, f->arena, &e);
+		event_read_again(session, row[P_BYTES].s, f->arena, e);
 		if (f->arena->failed)
 			return arena_error(f->arena, err);
-		if (e.state == STATE_OK && e.seq == seq)
-			return put_event(f, &e, err);
+		if (e->state == STATE_OK && e->seq == seq)
+			return put_event(f, err);
 	}
 	r = sql_run(f->c, Q_EVENT, SQL_ROW(sql_id(session), sql_u64(seq)),
 		    take_whole, &whole, err);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "store/sqlite/ahead.h"
 #include "store/sqlite/bind.h"
 #include "store/sqlite/sqlite.h"
 #include "store/sqlite/words.h"
@@ -156,12 +157,17 @@ static int conn_open(struct sql_store *s, enum sql_use use,
 		/* Who reads may have to recover what a dead writer left. */
 		flags |= s->read_only ? SQLITE_OPEN_READONLY :
 					SQLITE_OPEN_READWRITE;
-		rc = sqlite3_open_v2(buf_cstr(&uri), &k->db, flags, NULL);
+		rc = sqlite3_open_v2(buf_cstr(&uri), &k->db, flags,
+				     use == SQL_FOR_READING ? ahead_vfs() :
+							      NULL);
 		r = rc == SQLITE_OK ? conn_configure(k, err) :
 				      conn_fail(k, rc, err);
 	}
+	/* Who reads all of a long session is quicker with a small cache, which
+	 * stays in that of the processor; what others need again is in it. */
 	if (r == WEFT_OK && use == SQL_FOR_READING)
-		r = sqlite_exec(k, "PRAGMA query_only=ON", err);
+		r = sqlite_exec(
+			k, "PRAGMA query_only=ON;PRAGMA cache_size=-1000", err);
 	if (r < 0) {
 		conn_close(&k->base);
 		return r;
