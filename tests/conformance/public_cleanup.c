@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/json.h"
-#include "conformance/public.h"
+#include "conformance/stops.h"
 
 #define HOUR INT64_C(3600000)
 #define DAY  (24 * HOUR)
@@ -544,6 +544,46 @@ static void only_one_runs(void **state)
 	assert_non_null(strstr(cleanup(d, false), "\"ran\":true"));
 }
 
+/*
+ * Two find that it is due; one gets the lease when the other is done.  It takes
+ * two handles on one store.
+ */
+static void who_comes_second_does_not_run_again(void **state)
+{
+	struct desk *d = *state;
+	struct weft_store *other = NULL;
+
+	if (!is_place(d->url))
+		return;
+	desk_ok(d, desk_open_again(d, NULL, 0, &other));
+	d->now_ms = at_hour(12);
+	/* On the first day there is no book yet. */
+	for (int day = 0; day < 2; day++, d->now_ms += DAY) {
+		struct act second = { .store = other };
+		struct weft_maintenance first = { 0 };
+
+		(void)desk_say(d, d->id, "here");
+		(void)snprintf(second.request, sizeof(second.request),
+			       "{\"method\":\"cleanup\",\"if_due\":true}");
+		stop_writes_of(other);
+		stop_at(BEFORE_THE_WRITE);
+		act_begin(&second, act_call);
+		assert_true(stop_until_asleep(&second));
+		desk_ok(d, weft_maintain(d->store, 0, &first, &d->err));
+		stop_at(NOWHERE);
+		act_end(&second);
+		stop_no_more();
+
+		assert_true(first.ran);
+		assert_int_equal(second.result, WEFT_OK);
+		assert_non_null(strstr(second.answer, "\"ran\":false"));
+		assert_non_null(strstr(second.answer, "it has run today"));
+		/* It gave the lease back. */
+		assert_non_null(strstr(cleanup(d, false), "\"ran\":true"));
+	}
+	desk_ok(d, weft_close(other, &d->err));
+}
+
 #define THREADS 16
 
 struct runner {
@@ -611,6 +651,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(a_clock_that_leaps_removes_nothing),
 	PUBLIC_TEST(a_leap_to_the_past_does_not_stop_it),
 	PUBLIC_TEST(only_one_runs),
+	PUBLIC_TEST(who_comes_second_does_not_run_again),
 	PUBLIC_TEST(of_many_one_runs),
 };
 
