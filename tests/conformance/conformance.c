@@ -53,6 +53,7 @@ static const struct suite *const suites[] = {
 	&public_reset_suite,
 	&compat_pico_suite,
 	&compat_pico_subturn_suite,
+	&compat_pico_turn_suite,
 	&compat_claw_suite,
 	&public_blob_suite,
 	&compat_hygge_basic_suite,
