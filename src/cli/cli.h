@@ -19,6 +19,7 @@ struct cli {
 	const char *config_file; /* where it is, or would be; or NULL */
 	bool configured;         /* it is there */
 	const char *url;         /* the store's */
+	const char *url_from;    /* who says so */
 	struct weft_store *store;
 	/* Set by a command that has said itself what is wrong: the exit status
 	 * although it returned WEFT_OK. */

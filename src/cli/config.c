@@ -103,20 +103,30 @@ const char *cli_shown_url(struct cli *c, const char *url)
 	return text;
 }
 
-static const char *choose_url(struct cli *c, const char **ret_from)
+static const char *url_field(struct cli *c)
+{
+	if (env("WEFT_STORE_URL"))
+		return "WEFT_STORE_URL";
+	return arena_printf(&c->arena, "%s: line %zu: store.url",
+			    c->config_file,
+			    config_line(&c->config, "store", "url"))
+		.ptr;
+}
+
+static const char *choose_url(struct cli *c)
 {
 	const struct opt_given *given = &c->line.global[GLOBAL_STORE];
 
-	*ret_from = "--store";
+	c->url_from = "--store";
 	if (given->n)
 		return given->v[0];
-	*ret_from = "WEFT_STORE";
+	c->url_from = "WEFT_STORE";
 	if (env("WEFT_STORE"))
 		return env("WEFT_STORE");
-	*ret_from = env("WEFT_STORE_URL") ? "WEFT_STORE_URL" : c->config_file;
+	c->url_from = url_field(c);
 	if (c->config.store_url.len)
 		return c->config.store_url.ptr;
-	*ret_from = "the default";
+	c->url_from = "the default";
 	return default_url(c);
 }
 
@@ -192,14 +202,13 @@ int cli_hand_over(struct cli *c)
 
 int cli_configure(struct cli *c)
 {
-	const char *from;
 	/* Read also where it changes nothing: a bad one is always an error. */
 	int r = cli_read_config(c);
 
 	if (r != WEFT_OK)
 		return r;
 	print_warnings(c);
-	c->url = choose_url(c, &from);
+	c->url = choose_url(c);
 	if (c->arena.failed)
 		return arena_error(&c->arena, c->err);
 	if (!c->url)
@@ -209,6 +218,7 @@ int cli_configure(struct cli *c)
 	cli_debug(c, "configuration: %s%s",
 		  c->config_file ? c->config_file : "none",
 		  c->config_file && !c->configured ? " (there is none)" : "");
-	cli_debug(c, "store: %s (from %s)", cli_shown_url(c, c->url), from);
+	cli_debug(c, "store: %s (from %s)", cli_shown_url(c, c->url),
+		  c->url_from);
 	return WEFT_OK;
 }

@@ -135,7 +135,9 @@ int cli_open_as(struct cli *c, enum store_use use)
 		(void)snprintf(text, sizeof(text), "%s", c->err->message);
 		r = fail(c->err, r, "%.400s; 'weft new' makes one", text);
 	}
-	return r;
+	/* A mistake in the URL: say where it is written. */
+	return r == WEFT_INVALID ? fail_prefix(c->err, r, "%s", c->url_from) :
+				   r;
 }
 
 /* ---- one run ---- */

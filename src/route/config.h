@@ -177,6 +177,10 @@ struct config_input {
 void config_check_variable(struct config *c, struct weft_str name,
 			   struct arena *a);
 
+/* The line of the file that gives a field; 0 if none does. */
+size_t config_line(const struct config *c, const char *section,
+		   const char *field);
+
 /* What is not given has its default. */
 int config_read(struct config *c, const struct config_input *in,
 		struct arena *a, struct weft_error *err);

@@ -111,24 +111,36 @@ static int fail_value(struct reader *r, struct weft_str raw,
 		    STR_ARG(at), r->path, expected, STR_ARG(found));
 }
 
+/* "; did you mean "this"?", or all that there are. */
+static struct weft_str known_words(struct reader *r, const char *const *words,
+				   size_t n, const char *near)
+{
+	CLEANUP(buf_done) struct buf b = { 0 };
+
+	if (near)
+		return arena_printf(r->a, "; did you mean \"%s\"?", near);
+	buf_init(&b, KIB(1));
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&b, "%s%s", i ? "|" : "; there are only ", words[i]);
+	return arena_str(r->a, buf_str(&b));
+}
+
 static void warn_unknown(struct reader *r, const struct config_object *o,
 			 struct weft_str key)
 {
 	const char *words[WORDS_MAX];
-	struct weft_str at = where(r, key);
-	const char *near;
+	struct weft_str at = where(r, key), known;
 	size_t n = 0;
 
 	for (; n < o->n_fields && n < WORDS_MAX; n++)
 		words[n] = o->fields[n].name;
-	near = near_word(key, words, n);
+	known = known_words(r, words, n, near_word(key, words, n));
 	key = text_cut(key, VALUE_SHOWN);
 	config_warn(r->config, r->a,
-		    arena_printf(r->a, "%.*sunknown %s \"%s%s%.*s\"%s%s%s",
+		    arena_printf(r->a, "%.*sunknown %s \"%s%s%.*s\"%.*s",
 				 STR_ARG(at), r->path_len ? "field" : "section",
 				 r->path, r->path_len ? "." : "", STR_ARG(key),
-				 near ? "; did you mean \"" : "",
-				 near ? near : "", near ? "\"?" : ""));
+				 STR_ARG(known)));
 }
 
 /* ---- values ---- */
@@ -483,6 +495,23 @@ static void note_source(struct reader *r, const struct config_field *f,
 				r->config->sources[i] = source;
 		}
 	}
+}
+
+size_t config_line(const struct config *c, const char *section,
+		   const char *field)
+{
+	size_t i = 0;
+
+	for (size_t s = 0; s < config_root.n_fields; s++) {
+		const struct config_field *f = &config_root.fields[s];
+
+		for (size_t k = 0; k < f->object->n_fields; k++, i++) {
+			if (strcmp(f->name, section) == 0 &&
+			    strcmp(f->object->fields[k].name, field) == 0)
+				return c->sources[i].line;
+		}
+	}
+	return 0;
 }
 
 static int read_member(struct reader *r, const struct config_object *o,

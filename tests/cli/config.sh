@@ -48,6 +48,12 @@ same "weft: warning: $dir/nothing.json: there is no such file, so that nothing i
 same "# $dir/nothing.json (there is none)" \
 	"$(WEFT_CONFIG=$dir/nothing.json weft config check | head -n 1)"
 same '' "$(WEFT_CONFIG=$dir/nothing.json weft list 2>&1 >/dev/null)"
+# A store that cannot be one: who says so is said.
+echo $'{"store":\n{"url":"jsnl:x"}}' >"$dir/url.json"
+WEFT_STORE='' WEFT_STORE_URL='' refused 2 invalid "$dir/url.json: line 2: store.url: store URL: unknown scheme \"jsnl:\"; *" \
+	list --config "$dir/url.json"
+refused 2 invalid '--store: store URL: unknown scheme *' list --store foo:bar
+WEFT_STORE=jsonl: refused 2 invalid 'WEFT_STORE: store URL "jsonl:" names no place*' list
 # What is not configured is not shown as if it were.
 like $'*\nlifecycle.reset = null  (default)\nlifecycle.reset_by_type = {}  (default)\n*' \
 	"$(WEFT_CONFIG=$dir/nothing.json weft config check)"

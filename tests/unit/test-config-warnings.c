@@ -23,7 +23,8 @@ static void what_is_not_known_is_warned_about(void **state)
 		       "you mean \"dm_scope\"?");
 	expect_warning("{\"session\":{\"backlog_limit\":7}}",
 		       "file: line 1: unknown field "
-		       "\"session.backlog_limit\"");
+		       "\"session.backlog_limit\"; there are only dimensions|"
+		       "identity_links|dm_scope|dm_scope_style|roles");
 	expect_warning("{\"dispatch\":{\"rules\":[{\"when\":{\"chat\":\"a:b\","
 		       "\n\"sendr\":\"y\"}}]}}",
 		       "file: line 2: unknown field "
