@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "weft/types.h"
@@ -17,6 +18,13 @@
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Sort `n` elements; qsort() wants a place even for none. */
+#define SORT(v, n, order)                                               \
+	do {                                                            \
+		if ((n) > 1)                                            \
+			qsort((void *)(v), (n), sizeof((v)[0]), order); \
+	} while (0)
 
 #define KIB(n) ((size_t)(n) << 10)
 #define MIB(n) ((size_t)(n) << 20)

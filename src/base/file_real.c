@@ -381,7 +381,7 @@ static int each_sorted(const struct buf *names, size_t count,
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++, name += strlen(name) + 1)
 		sorted[i] = name;
-	qsort(sorted, count, sizeof(*sorted), compare_names);
+	SORT(sorted, count, compare_names);
 	for (size_t i = 0; i < count && r == 0; i++)
 		r = each(ctx, sorted[i]);
 	return r;

@@ -74,10 +74,10 @@ int dropping_sort(struct dropping *d, struct weft_id *ids, size_t n,
 		return arena_error(d->arena, d->err);
 	for (size_t i = 0; i < n; i++)
 		v[i].id = ids[i];
-	qsort(v, n, sizeof(*v), by_id);
+	SORT(v, n, by_id);
 	for (size_t i = 0; i < n && r == WEFT_OK; i++)
 		r = find_depth(d, v, i);
-	qsort(v, n, sizeof(*v), by_depth);
+	SORT(v, n, by_depth);
 	for (size_t i = 0; i < n; i++)
 		ids[i] = v[parents_first ? i : n - 1 - i].id;
 	return r;

@@ -60,7 +60,7 @@ static int erase_owned(struct dropping *d, const struct weft_id *session,
 
 	if (!seqs)
 		return arena_error(d->arena, d->err);
-	qsort(v, n, sizeof(*v), by_owner);
+	SORT(v, n, by_owner);
 	for (size_t i = 0; i < n && r == WEFT_OK;) {
 		struct weft_id owner = v[i].owner;
 		size_t k = 0;

@@ -216,9 +216,7 @@ static int scan(struct search *s, uint64_t max, struct weft_error *err)
 		max -= n;
 		s->out->behind -= u64_min(n, s->out->behind);
 	}
-	if (s->n_extra)
-		qsort(s->extra, s->n_extra, sizeof(*s->extra),
-		      match_hit_compare);
+	SORT(s->extra, s->n_extra, match_hit_compare);
 	return r;
 }
 

@@ -445,8 +445,7 @@ int index_names_of(const struct index *x, const struct weft_id *id,
 		if (!v[n++].name.ptr)
 			return arena_error(a, err);
 	}
-	if (n > 1)
-		qsort(v, n, sizeof(*v), by_name_order);
+	SORT(v, n, by_name_order);
 	*ret = v;
 	*ret_n = n;
 	return WEFT_OK;

@@ -55,7 +55,7 @@ bool match_name_wins(const struct name_rec *next, const struct name_rec *old);
 
 /* < 0 if `a` stands before `b` among what search finds: newest first. */
 int match_hit_order(const struct word_hit *a, const struct word_hit *b);
-/* The same for qsort(). */
+/* The same for SORT(). */
 int match_hit_compare(const void *a, const void *b);
 
 /* How many hits a page of `q` holds, as match_limit. */

@@ -250,8 +250,7 @@ static int view_get_children(struct store_view *v, const struct weft_id *id,
 		return arena_error(a, err);
 	c.n = 0;
 	table_each(sessions, add_child, &c);
-	if (c.n > 1)
-		qsort(c.v, c.n, sizeof(*c.v), by_id);
+	SORT(c.v, c.n, by_id);
 	*ret = c.v;
 	*ret_n = c.n;
 	return c.status;

@@ -137,8 +137,7 @@ int memory_find_words(struct store *s, const struct word_query *q,
 	arena_done(&w.scratch);
 	if (w.status < 0)
 		return w.status;
-	if (w.n)
-		qsort(w.v, w.n, sizeof(*w.v), match_hit_compare);
+	SORT(w.v, w.n, match_hit_compare);
 	*ret = (struct word_page){
 		.v = w.v,
 		.n = w.n < limit ? w.n : limit,

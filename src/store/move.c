@@ -408,8 +408,7 @@ static int copy_all(struct move *m)
 {
 	int r = WEFT_OK;
 
-	if (m->n > 1)
-		qsort(m->v, m->n, sizeof(*m->v), oldest_first);
+	SORT(m->v, m->n, oldest_first);
 	for (size_t i = 0; i < m->n && r == WEFT_OK; i++) {
 		r = copy_session(m, &m->v[i]);
 		tell(m, i + 1);
@@ -422,8 +421,7 @@ static int compare_all(struct move *m)
 	unsigned char both[2 * SHA256_BYTES] = { 0 };
 	int r = WEFT_OK;
 
-	if (m->n > 1)
-		qsort(m->v, m->n, sizeof(*m->v), by_id);
+	SORT(m->v, m->n, by_id);
 	for (size_t i = 0; i < m->n && r == WEFT_OK; i++) {
 		struct weft_str all = { (const char *)both, sizeof(both) };
 
@@ -458,8 +456,8 @@ int store_move(struct store *from, struct store *to, struct move_report *report,
 
 	arena_init(&m.scratch, 0);
 	r = each_session(&m, from, add_session);
-	if (r == WEFT_OK && m.n > 1)
-		qsort(m.v, m.n, sizeof(*m.v), by_id);
+	if (r == WEFT_OK)
+		SORT(m.v, m.n, by_id);
 	if (r == WEFT_OK)
 		r = each_session(&m, to, must_be_ours);
 	if (r == WEFT_OK)

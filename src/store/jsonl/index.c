@@ -95,6 +95,6 @@ int line_index_read(struct line_index *x, const struct weft_id *session,
 	if (!x->v)
 		return fail_no_memory(err);
 	split(x, session, bytes);
-	qsort(x->v, x->n, sizeof(*x->v), by_seq);
+	SORT(x->v, x->n, by_seq);
 	return WEFT_OK;
 }

@@ -154,8 +154,7 @@ int lookup_names_of(struct jsonl *js, const struct weft_id *id, struct arena *a,
 	unlock(js);
 	if (g.failed)
 		return arena_error(a, err);
-	if (g.n)
-		qsort(g.v, g.n, sizeof(*g.v), by_kind);
+	SORT(g.v, g.n, by_kind);
 	*ret = g.v;
 	*ret_n = g.n;
 	return WEFT_OK;
@@ -228,8 +227,7 @@ int lookup_children(struct jsonl *js, const struct weft_id *id, struct arena *a,
 			r = add_child(&c, &l->own.rec);
 	}
 	unlock(js);
-	if (c.n > 1)
-		qsort(c.v, c.n, sizeof(*c.v), by_id);
+	SORT(c.v, c.n, by_id);
 	*ret = c.v;
 	*ret_n = c.n;
 	return r;
@@ -289,7 +287,7 @@ int lookup_hidden(struct jsonl *js, const struct weft_id *id, uint64_t first,
 	out = v ? ARENA_ARRAY(a, uint64_t, n + 1) : NULL;
 	if (!out)
 		return arena_error(a, err);
-	qsort(v, n, sizeof(*v), by_target);
+	SORT(v, n, by_target);
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].hidden)
 			out[n_out++] = v[i].target;

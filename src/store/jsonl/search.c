@@ -89,8 +89,7 @@ static int read_overlay(struct jsonl *js, struct overlay *o,
 	(void)pthread_mutex_unlock(&js->mutex);
 	if (o->failed)
 		return fail_no_memory(err);
-	if (o->n)
-		qsort(o->v, o->n, sizeof(*o->v), compare_ids);
+	SORT(o->v, o->n, compare_ids);
 	return WEFT_OK;
 }
 

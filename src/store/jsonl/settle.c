@@ -180,7 +180,7 @@ static int sync_names(struct jsonl *js, struct settle_item *v, size_t n,
 	const struct settle_item *last = NULL; /* that was created */
 	int r = WEFT_OK;
 
-	qsort(v, n, sizeof(*v), by_directory);
+	SORT(v, n, by_directory);
 	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
 		if (i == 0 || by_directory(&v[i - 1], &v[i]) != 0)
 			r = sync_dir_of(js, &v[i].id, 1, err);

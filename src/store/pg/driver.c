@@ -206,7 +206,7 @@ static int lock_names(struct sql_conn *c, const struct weft_str *names,
 		return arena_error(&scratch, err);
 	for (size_t i = 0; i < n; i++)
 		v[i] = sql_int(number_of(names[i]));
-	qsort(v, n, sizeof(*v), by_number);
+	SORT(v, n, by_number);
 	for (size_t i = 0; i < n; i++) {
 		if (kept == 0 || v[kept - 1].n != v[i].n)
 			v[kept++] = v[i];

@@ -614,9 +614,7 @@ static int put_all(struct batch *b)
 	int r = b->rewrites.n ? put_rewrites(b) : WEFT_OK;
 
 	/* Records first: they are what others wait for. */
-	if (b->sessions.n > 1)
-		qsort((void *)b->sessions.v, b->sessions.n,
-		      sizeof(*b->sessions.v), by_id);
+	SORT(b->sessions.v, b->sessions.n, by_id);
 	if (r == WEFT_OK)
 		r = put_records(b);
 	if (r == WEFT_OK)

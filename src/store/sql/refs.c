@@ -57,7 +57,7 @@ static void sort(struct sql_refs *refs)
 
 	if (refs->n == 0)
 		return;
-	qsort(refs->v, refs->n, sizeof(*refs->v), by_hash);
+	SORT(refs->v, refs->n, by_hash);
 	for (size_t i = 1; i < refs->n; i++) {
 		if (by_hash(&refs->v[n], &refs->v[i]) != 0)
 			refs->v[++n] = refs->v[i];

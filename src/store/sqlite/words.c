@@ -269,8 +269,7 @@ int words_find(struct sqlite3 *db, const struct word_query *q, size_t limit,
 		rc = take_rows(&f, stmt);
 	if (rc != SQLITE_OK)
 		return rc;
-	if (f.n)
-		qsort(f.v, f.n, sizeof(*f.v), match_hit_compare);
+	SORT(f.v, f.n, match_hit_compare);
 	*ret = (struct word_page){
 		.v = f.v,
 		.n = f.n < limit ? f.n : limit,
