@@ -403,7 +403,8 @@ WEFT_API int weft_hygge_fork_session(
 /*
  * AppendMessage: "append"; `message` is JSON, as docs/API.md has it.  The
  * answer is the message.  Parts are checked when they are written, not when
- * they are read, and there must be one.  DELETED for a deleted session.
+ * they are read, and there must be one.  The session's updated_at is that of
+ * its last event, also of a message.  DELETED for a deleted session.
  */
 WEFT_API int weft_hygge_append_message(struct weft_store *store,
 				       const char *session, size_t session_len,
@@ -411,7 +412,7 @@ WEFT_API int weft_hygge_append_message(struct weft_store *store,
 				       struct weft_answer **ret,
 				       struct weft_error *err);
 
-/* GetMessage: "message", redacted or not. */
+/* GetMessage: "message", redacted or not; of a deleted session too. */
 WEFT_API int weft_hygge_get_message(struct weft_store *store, const char *id,
 				    size_t id_len, struct weft_answer **ret,
 				    struct weft_error *err);
@@ -469,13 +470,15 @@ WEFT_API int weft_hygge_list_markers_for_session(struct weft_store *store,
 						 struct weft_answer **ret,
 						 struct weft_error *err);
 
-/* RememberSessionMemory: "memory_add"; the memory. */
+/* RememberSessionMemory: "memory_add"; the memory.  The text is trimmed, and
+ * INVALID if nothing is left; it has a limit (docs/LIMITS.md). */
 WEFT_API int weft_hygge_remember_session_memory(
 	struct weft_store *store, const char *session, size_t session_len,
 	const char *content, size_t content_len, struct weft_answer **ret,
 	struct weft_error *err);
 
-/* ListSessionMemories: "memories" of the session; an array, oldest first. */
+/* ListSessionMemories: "memories" of the session; an array, oldest first, all
+ * that are not forgotten.  A fork does not inherit them. */
 WEFT_API int weft_hygge_list_session_memories(struct weft_store *store,
 					      const char *session,
 					      size_t session_len,

@@ -278,6 +278,9 @@ static int method_memory_add(struct call *c)
 struct search {
 	struct search_query query; /* no terms: everything */
 	bool deleted;
+	bool behind;           /* only those older than this one */
+	struct weft_id before; /* a memory, met yet or not */
+	bool met;
 	size_t limit;
 	bool first; /* nothing was answered yet */
 	bool more;
@@ -299,10 +302,24 @@ static int is_match(struct call *c, const struct search *s,
 	return r;
 }
 
+/* Whether a memory is among those that may be answered; they come newest
+ * first. */
+static bool is_asked_for(struct search *s, const struct memory_rec *m,
+			 bool *seen)
+{
+	if (s->behind && !*seen) {
+		*seen = id_eq(&m->id, &s->before);
+		s->met = s->met || *seen;
+		return false;
+	}
+	return !m->deleted_at || s->deleted;
+}
+
 /* Answer with what is in one place, oldest first. */
 static int list_place(struct call *c, struct search *s, const struct place *p)
 {
 	struct memory_list list = { 0 };
+	bool seen = false;
 	size_t n = 0;
 	int r = WEFT_OK;
 
@@ -312,7 +329,7 @@ static int list_place(struct call *c, struct search *s, const struct place *p)
 	for (size_t i = 0; i < list.n && r == WEFT_OK; i++) {
 		bool wanted = false;
 
-		if (!list.v[i].deleted_at || s->deleted)
+		if (is_asked_for(s, &list.v[i], &seen))
 			r = is_match(c, s, &list.v[i].memory, &wanted);
 		if (wanted && n == s->limit)
 			s->more = true;
@@ -361,6 +378,10 @@ static int search_begin(struct call *c, struct search *s,
 	if (s->limit == 0)
 		return fail(c->err, WEFT_INVALID,
 			    "limit: expected 1 or more, found 0");
+	s->behind = call_has(c, "before");
+	if (s->behind && !id_parse(call_str(c, "before"), &s->before))
+		return fail(c->err, WEFT_MEMORY_NOT_FOUND, "no memory %.*s",
+			    STR_ARG(text_cut(call_str(c, "before"), 64)));
 	if (call_has(c, "session"))
 		r = call_session(c, &rec);
 	*ret_project = call_has(c, "project_dir") ? call_str(c, "project_dir") :
@@ -391,6 +412,9 @@ static int method_memories(struct call *c)
 		if (r != WEFT_OK)
 			return r;
 	}
+	if (s.behind && !s.met)
+		return fail(c->err, WEFT_MEMORY_NOT_FOUND, "no memory %.*s",
+			    STR_ARG(text_cut(call_str(c, "before"), 64)));
 	buf_add_str(&c->out, s.more ? STR("],\"more\":true}") :
 				      STR("],\"more\":false}"));
 	return WEFT_OK;
@@ -580,6 +604,9 @@ static const struct field fields_memories[] = {
 	  .about = "at most so many of each scope, the newest; default and "
 		   "maximum: page",
 	  .type = TYPE_INTEGER },
+	{ .name = "before",
+	  .about = "the id of a memory: only older ones, of its scope",
+	  .type = TYPE_LINE },
 };
 
 static const struct field fields_memory_forget[] = {
@@ -609,7 +636,9 @@ static const struct method rows[] = {
 	{ .name = "memories",
 	  .about = "List or search memories: those of the scope given, else "
 		   "the global ones, then the project's, then the session's.",
-	  .answer = ANSWER_MEMORIES "; more says whether some were left out",
+	  .answer = ANSWER_MEMORIES
+	  "; more says whether older ones were left out: ask "
+	  "again with before",
 	  .right = RIGHT_READ,
 	  FIELDS(fields_memories),
 	  .run = method_memories },

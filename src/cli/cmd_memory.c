@@ -16,6 +16,7 @@ enum {
 	OPT_OP,
 	OPT_DELETED,
 	OPT_LIMIT,
+	OPT_BEFORE,
 };
 
 static const struct opt opts[] = {
@@ -56,6 +57,11 @@ static const struct opt opts[] = {
 			.kind = OPT_NUMBER,
 			.about = "list and search: at most N of each scope, "
 				 "the newest" },
+	[OPT_BEFORE] = { .name = "before",
+			 .takes = "ID",
+			 .kind = OPT_TEXT,
+			 .about = "list and search: only memories older than "
+				  "this one, of its scope" },
 };
 
 static const struct arg args[] = {
@@ -141,6 +147,7 @@ static int run_list(struct cli *c, bool search)
 	req_text(&q, "query", "TEXT", cli_arg(c, 1));
 	req_switch(&q, "deleted", OPT_DELETED);
 	req_number(&q, "limit", OPT_LIMIT);
+	req_opt(&q, "before", OPT_BEFORE);
 	return cli_answer(c, &q, text_memories);
 }
 
@@ -165,8 +172,8 @@ static int check_opts(struct cli *c, const char *how)
 	bool adds = strcmp(how, "add") == 0;
 	bool lists = strcmp(how, "list") == 0 || strcmp(how, "search") == 0;
 
-	for (size_t i = OPT_TITLE; i <= OPT_LIMIT; i++) {
-		bool for_list = i == OPT_DELETED || i == OPT_LIMIT;
+	for (size_t i = OPT_TITLE; i <= OPT_BEFORE; i++) {
+		bool for_list = i >= OPT_DELETED;
 
 		if (cli_has(c, i) && !(for_list ? lists : adds))
 			return fail(c->err, WEFT_USAGE,

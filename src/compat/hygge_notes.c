@@ -13,17 +13,16 @@
 
 /* ---- memories ---- */
 
-/* The first memory of an answer, or all of them. */
-static int give_memories(struct ask *a, bool one, struct weft_answer **ret)
+/* The memory that is the answer. */
+static int give_memory(struct ask *a, struct weft_answer **ret)
 {
 	struct weft_str list = json_member(ask_answer(a), "memories");
 	CLEANUP(buf_done) struct buf out = { 0 };
-	struct weft_str first = list;
+	struct weft_str first = STR("");
 	size_t pos = 0;
 
 	buf_init(&out, 0);
-	if (one)
-		(void)json_next_element(list, &pos, &first);
+	(void)json_next_element(list, &pos, &first);
 	buf_add_str(&out, first);
 	return ask_end(a, &out, ret);
 }
@@ -45,7 +44,45 @@ int weft_hygge_remember_session_memory(struct weft_store *store,
 	ask_add_text(&a, "scope", STR("session"));
 	ask_add_text(&a, "session", id);
 	ask_add_text(&a, "content", text);
-	return give_memories(&a, true, ret);
+	return give_memory(&a, ret);
+}
+
+/* A page of memories; those of the next one are newer. */
+struct memories {
+	struct weft_str members;
+	const struct memories *next;
+};
+
+/*
+ * The memories of a session before those that are there, or as they were if
+ * there are none.  *before is the oldest if there are more, else empty.
+ */
+static const struct memories *older_memories(struct ask *a,
+					     struct weft_str session,
+					     const struct memories *there,
+					     struct weft_str *before)
+{
+	struct memories *page = ARENA_ARRAY(&a->arena, struct memories, 1);
+	struct weft_str answer, list, oldest;
+	size_t pos = 0;
+
+	ask_method(a, "memories");
+	ask_add_text(a, "scope", STR("session"));
+	ask_add_text(a, "session", session);
+	ask_add_text(a, "before", *before);
+	answer = ask_answer(a);
+	*before = STR("");
+	if (!a->error && !page)
+		a->error = arena_error(&a->arena, a->err);
+	list = json_member(answer, "memories");
+	if (a->error || !json_next_element(list, &pos, &oldest))
+		return there;
+	if (str_eq(json_member(answer, "more"), STR("true")))
+		*before = answer_str(oldest, "id");
+	/* Without its brackets. */
+	page->members = (struct weft_str){ list.ptr + 1, list.len - 2 };
+	page->next = there;
+	return page;
 }
 
 int weft_hygge_list_session_memories(struct weft_store *store,
@@ -53,15 +90,26 @@ int weft_hygge_list_session_memories(struct weft_store *store,
 				     struct weft_answer **ret,
 				     struct weft_error *err)
 {
+	const struct memories *page = NULL;
+	CLEANUP(buf_done) struct buf out = { 0 };
 	CLEANUP(ask_done) struct ask a;
+	struct weft_str id, before = STR("");
 
 	ask_init(&a, store, err);
 	ask_place(&a, ret);
-	ask_method(&a, "memories");
-	ask_add_text(&a, "scope", STR("session"));
-	ask_add_text(&a, "session",
-		     ask_id(&a, "session", session, session_len));
-	return give_memories(&a, false, ret);
+	id = ask_id(&a, "session", session, session_len);
+	do {
+		page = older_memories(&a, id, page, &before);
+	} while (!a.error && before.len);
+	buf_init(&out, 0);
+	buf_add_c(&out, '[');
+	for (; page; page = page->next) {
+		buf_add_str(&out, page->members);
+		if (page->next)
+			buf_add_c(&out, ',');
+	}
+	buf_add_c(&out, ']');
+	return ask_end(&a, &out, ret);
 }
 
 int weft_hygge_forget_session_memory(struct weft_store *store,
@@ -83,7 +131,7 @@ int weft_hygge_forget_session_memory(struct weft_store *store,
 	ask_add_text(&a, "scope", STR("session"));
 	ask_add_text(&a, "session", id);
 	ask_add_text(&a, "memory", which);
-	return give_memories(&a, true, ret);
+	return give_memory(&a, ret);
 }
 
 /* ---- todos ---- */

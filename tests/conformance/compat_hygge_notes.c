@@ -50,6 +50,20 @@ static void h114(void **state)
 	assert_string_equal(memories(d, s), "prefers focused diffs tabs");
 }
 
+/* However many there are, and however few the door gives at a time. */
+static void all_memories_are_listed(void **state)
+{
+	struct desk *d = *state;
+	const char *s;
+
+	desk_reopen(d, "page=2");
+	s = hygge_new(d, "/h/pages");
+	assert_string_equal(memories(d, s), "");
+	for (const char *one = "a\0b\0c\0d\0e\0"; *one; one += 2)
+		(void)remember(d, s, one);
+	assert_string_equal(memories(d, s), "a b c d e");
+}
+
 static void h115(void **state)
 {
 	struct desk *d = *state;
@@ -219,6 +233,7 @@ static void h125(void **state)
 
 static const struct CMUnitTest tests[] = {
 	CASE("hygge 114 memories are trimmed and in order", h114),
+	CASE("hygge: all memories are listed", all_memories_are_listed),
 	CASE("hygge 115 a forgotten memory", h115),
 	CASE("hygge 116 forgetting twice", h116),
 	CASE("hygge 117 a memory of nothing", h117),

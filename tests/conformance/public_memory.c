@@ -359,6 +359,47 @@ static void it_may_be_so_long(void **state)
 		   WEFT_LIMIT, "name_bytes");
 }
 
+/* However many there are, all can be listed: page by page, from the newest. */
+static void older_ones_are_on_the_next_page(void **state)
+{
+	struct desk *d = *state;
+	const char *ids[5], *more;
+	char one[2] = "a";
+
+	for (size_t i = 0; i < 5; i++, one[0]++)
+		ids[i] = add(d, of(d, d->id), one);
+	(void)add(d, "", "global");
+	assert_string_equal(
+		list(d, arena_printf(&d->arena, "%s,\"limit\":2", in(d, d->id))
+				.ptr),
+		"d e");
+	more = arena_printf(&d->arena, "%s,\"limit\":2,\"before\":\"%s\"",
+			    in(d, d->id), ids[3])
+		       .ptr;
+	assert_string_equal(list(d, more), "b c");
+	/* One that is forgotten meanwhile still says where to go on. */
+	assert_int_equal(try_forget(d, ids[3], ""), WEFT_OK);
+	assert_string_equal(list(d, more), "b c");
+	more = arena_printf(&d->arena, "%s,\"before\":\"%s\"", in(d, d->id),
+			    ids[1])
+		       .ptr;
+	assert_string_equal(list(d, more), "a");
+	/* Of its scope, and of no other. */
+	more = arena_printf(&d->arena, ",\"session\":\"%s\",\"before\":\"%s\"",
+			    d->id, ids[1])
+		       .ptr;
+	assert_string_equal(list(d, more), "a");
+	desk_fails(d,
+		   desk_try_call(d,
+				 "{\"method\":\"memories\",\"before\":\"%s\"}",
+				 ids[1]),
+		   WEFT_MEMORY_NOT_FOUND, ids[1]);
+	desk_fails(d,
+		   desk_try_call(d, "{\"method\":\"memories\",\"before\":"
+				    "\"x\"}"),
+		   WEFT_MEMORY_NOT_FOUND, "no memory x");
+}
+
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(nothing_is_remembered_at_first),
 	PUBLIC_TEST(a_memory_comes_back_as_it_was_given),
@@ -374,6 +415,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(a_lease_does_not_keep_people_from_remembering),
 	PUBLIC_TEST(what_is_wrong_is_named),
 	PUBLIC_TEST(it_may_be_so_long),
+	PUBLIC_TEST(older_ones_are_on_the_next_page),
 };
 
 const struct suite public_memory_suite = { tests, ARRAY_LEN(tests) };
