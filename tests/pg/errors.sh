@@ -61,27 +61,52 @@ refused 7 io '*password authentication failed*' list \
 sql 'UPDATE weft.meta SET version=99'
 refused 7 io '*version 99, newer than this weft knows*' list
 refused 7 io '*version 99, newer than this weft knows*' new
-sql 'UPDATE weft.meta SET version=4'
+sql 'UPDATE weft.meta SET version=5'
 
 # Tables of an older version: ten at once bring them up to date, once.
-weft alias add k other >/dev/null
-sql 'ALTER TABLE weft.commits DROP COLUMN void; ALTER TABLE weft.sessions DROP COLUMN slug;
-	DELETE FROM weft.names; UPDATE weft.meta SET version=1'
-refused 7 io '*version 1: open it once for writing*' list --store "$WEFT_STORE&read_only=1"
-# All of it or nothing: what cannot be brought up to date stays as it was.
-sql "UPDATE weft.events SET session='\\x0102' WHERE seq=2"
-refused 6 corrupt '*events*' append k x
-same '1 0' "$(sql 'SELECT version FROM weft.meta') $(sql "SELECT count(*) FROM information_schema.columns
-	WHERE table_schema='weft' AND column_name IN ('slug','void')")"
-sql "UPDATE weft.events SET session=(SELECT id FROM weft.sessions) WHERE seq=2"
-for i in 1 2 3 4 5 6 7 8 9 10; do
-	weft append k "after $i" >"$dir/new.$i" 2>&1 || echo failed >"$dir/failed" &
+old() { # SQL
+	psql -X -q -A -t -h "$socket" -U weft old -c "$1"
+}
+export WEFT_STORE=${WEFT_TEST_PG/postgres\?/old?}
+sql 'CREATE DATABASE old'
+psql -X -q -v ON_ERROR_STOP=1 -h "$socket" -U weft old -f "$(dirname "$0")/../data/postgres_v4.sql"
+refused 7 io '*version 4: open it once for writing*' list --store "$WEFT_STORE&read_only=1"
+for version in 4 1; do
+	# All of it or nothing: what cannot be brought up to date stays as it was.
+	old "CREATE TABLE weft.kept AS SELECT id, session FROM weft.events WHERE op='op-1';
+		UPDATE weft.events SET session='\\x0102' WHERE op='op-1'"
+	before=$(old "SELECT md5(string_agg(c::text,',' ORDER BY c::text)) FROM information_schema.columns c
+		WHERE table_schema='weft'")
+	refused 6 corrupt '*events*' append k x
+	same "$version $before" "$(old 'SELECT version FROM weft.meta') $(
+		old "SELECT md5(string_agg(c::text,',' ORDER BY c::text)) FROM information_schema.columns c
+			WHERE table_schema='weft'")"
+	old 'UPDATE weft.events e SET session=k.session FROM weft.kept k WHERE k.id=e.id; DROP TABLE weft.kept'
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		weft append other "after $i of $version" >"$dir/new.$i" 2>&1 || echo failed >"$dir/failed" &
+	done
+	wait
+	[ ! -e "$dir/failed" ] || fail "$(cat "$dir"/new.*)"
+	same 5 "$(old 'SELECT version FROM weft.meta')"
+	# What was there is there, and what is derived is what events say.
+	same 'one two' "$(weft history k | sed -n 's/.*"text":"\([a-z]*\)".*/\1/p' | head -2 | xargs)"
+	like '*7 in, 3 out*' "$(weft show k)"
+	same 'k first' "$(weft list --json | python3 -c 'import json, sys
+s = json.load(sys.stdin)["sessions"][0]
+print(s["key"], s["slug"])')"
+	same "$(weft append k one --op op-1)" "$(weft append k one --op op-1)"
+	refused 4 op_mismatch '*op-1*' append k other --op op-1
+	same 1 "$(weft list --deleted | grep -c third)"
+	weft verify >/dev/null
+	like '*: ok' "$(weft reindex)"
+	[ "$version" = 1 ] || old 'DROP TABLE weft.sessions, weft.heads, weft.recents;
+		DROP INDEX weft.events_op;
+		CREATE INDEX events_op ON weft.events(session,op,seq) WHERE op<>$$$$ AND type<>1;
+		CREATE INDEX events_creation ON weft.events(op,session) WHERE op<>$$$$ AND type=1;
+		CREATE TABLE weft.sessions(id bytea); DELETE FROM weft.names;
+		ALTER TABLE weft.commits DROP COLUMN void; UPDATE weft.meta SET version=1'
 done
-wait
-[ ! -e "$dir/failed" ] || fail "$(cat "$dir"/new.*)"
-same 4 "$(sql 'SELECT version FROM weft.meta')"
-same 11 "$(weft history other | wc -l)"
-weft verify >/dev/null
+export WEFT_STORE=$WEFT_TEST_PG
 
 # A server that does not flush.
 sql 'ALTER SYSTEM SET fsync=off'
@@ -166,7 +191,7 @@ same 'seen 1 seen 2' "$(grep -o 'seen [0-9]' "$dir/tail" | xargs)"
 refused 2 invalid '*pg_dump*' backup "$dir/x"
 
 # What is derived can be derived again.
-sql "UPDATE weft.sessions SET head_seq=77; DELETE FROM weft.names"
+sql "UPDATE weft.heads SET head_seq=77; DELETE FROM weft.recents WHERE shelf=0; DELETE FROM weft.names"
 weft reindex >/dev/null
 weft verify >/dev/null
-like 'hello after *' "$(texts k)"
+like 'hello *' "$(texts k)"

@@ -44,7 +44,7 @@ const size_t catalog_n_columns = ARRAY_LEN(catalog_columns);
 /* names_session has all that is asked of the names of a session. */
 /* clang-format off */
 static const char rest_of_schema[] =
-	SQL_SESSION_INDEXES("last_interaction_at,id")
+	SQL_SESSION_INDEXES
 	SQL_FILTER_INDEXES
 	"CREATE INDEX sessions_lsn ON sessions(lsn);"
 	"CREATE TABLE names(name TEXT PRIMARY KEY NOT NULL,"

@@ -233,8 +233,9 @@ static int conn_check(struct sql_conn *c, struct store_report *report,
 static int forget(struct sql_store *s, struct weft_error *err)
 {
 	static const char *const all[] = {
-		"VACUUM sessions", "VACUUM events", "VACUUM hidden",
-		"VACUUM names",    "VACUUM blobs",
+		"VACUUM sessions", "VACUUM heads",  "VACUUM recents",
+		"VACUUM events",   "VACUUM hidden", "VACUUM names",
+		"VACUUM blobs",
 	};
 	int r = WEFT_OK;
 

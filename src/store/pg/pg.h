@@ -26,6 +26,7 @@ enum pg_statement {
 struct pg_slot {
 	uint32_t key; /* 0 is a statement, too: look at `used` */
 	uint64_t used;
+	uint32_t row_type; /* the server's number for it, or 0 */
 };
 
 /* `pg` is a PGconn; the files that talk to the server know what that is. */

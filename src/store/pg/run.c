@@ -210,6 +210,9 @@ static int send_prepare(struct pg_conn *k, uint32_t key, struct sql_text *t,
 	Oid types[SQL_PARAMETERS_MAX];
 	char name[24];
 
+	/* What an array of rows is the statement itself says. */
+	if (t->row_type)
+		n = 0;
 	for (size_t i = 0; i < n; i++) {
 		bool number = t->types[i] == 'i';
 
@@ -225,13 +228,31 @@ static int send_prepare(struct pg_conn *k, uint32_t key, struct sql_text *t,
 							 pg_fail(k, res, err);
 }
 
+/* Types of ours have another number in every database. */
+static int find_row_type(struct pg_conn *k, const char *name, uint32_t *ret,
+			 struct weft_error *err)
+{
+	char sql[64], text[24];
+	int r;
+
+	*ret = 0;
+	if (!name)
+		return WEFT_OK;
+	(void)snprintf(sql, sizeof(sql), "SELECT '%s'::regtype::oid", name);
+	r = pg_ask(k, sql, text, sizeof(text), err);
+	if (r == WEFT_OK)
+		*ret = (uint32_t)strtoul(text, NULL, 10);
+	return r;
+}
+
 /* Make sure that the server knows the statement; *t is its text. */
 static int prepare(struct pg_conn *k, uint32_t key, struct sql_text *t,
-		   struct weft_error *err)
+		   uint32_t *ret_row_type, struct weft_error *err)
 {
 	struct pg_slot *slot = slot_of(k, key);
 	bool piped = k->piped;
 	char sql[48], name[24];
+	uint32_t row_type = 0;
 	int r = WEFT_OK;
 
 	make_text(t, key);
@@ -240,6 +261,7 @@ static int prepare(struct pg_conn *k, uint32_t key, struct sql_text *t,
 		return buf_error(&t->sql, err);
 	if (slot->used && slot->key == key) {
 		slot->used = ++k->uses;
+		*ret_row_type = slot->row_type;
 		return WEFT_OK;
 	}
 	r = pg_pipe_end(k, err);
@@ -250,9 +272,14 @@ static int prepare(struct pg_conn *k, uint32_t key, struct sql_text *t,
 		slot->used = 0;
 	}
 	if (r == WEFT_OK)
+		r = find_row_type(k, t->row_type, &row_type, err);
+	if (r == WEFT_OK)
 		r = send_prepare(k, key, t, err);
 	if (r == WEFT_OK)
-		*slot = (struct pg_slot){ .key = key, .used = ++k->uses };
+		*slot = (struct pg_slot){ .key = key,
+					  .used = ++k->uses,
+					  .row_type = row_type };
+	*ret_row_type = row_type;
 	return r == WEFT_OK && piped ? pg_pipe_begin(k, err) : r;
 }
 
@@ -285,6 +312,48 @@ static size_t size_of(const struct sql_value *v)
 	return v->kind == SQL_INT ? 8 : v->s.len;
 }
 
+/* A number in front of a value or row says how long it is. */
+static void add_sized(struct buf *b, const struct sql_value *v)
+{
+	if (v->kind == SQL_NULL) {
+		add_be(b, UINT32_MAX, 4);
+		return;
+	}
+	add_be(b, size_of(v), 4);
+	add_value(b, v);
+}
+
+static void begin_array(struct buf *b, bool nulls, uint32_t of, size_t n)
+{
+	add_be(b, 1, 4);
+	add_be(b, nulls, 4);
+	add_be(b, of, 4);
+	add_be(b, n, 4);
+	add_be(b, 1, 4);
+}
+
+/* All rows as one array of rows. */
+static void add_row_array(struct buf *b, const struct sql_rows *in,
+			  const char *types, uint32_t row_type)
+{
+	const size_t n = strlen(types);
+
+	begin_array(b, false, row_type, in->n);
+	for (size_t row = 0; row < in->n; row++) {
+		const struct sql_value *v = &in->v[row * in->width];
+		size_t size = 4 + 8 * n;
+
+		for (size_t i = 0; i < n; i++)
+			size += size_of(&v[i]);
+		add_be(b, size, 4);
+		add_be(b, n, 4);
+		for (size_t i = 0; i < n; i++) {
+			add_be(b, types[i] == 'i' ? OID_INT8 : OID_BYTEA, 4);
+			add_sized(b, &v[i]);
+		}
+	}
+}
+
 /* Column `i` of all rows as an array. */
 static void add_array(struct buf *b, const struct sql_rows *in, size_t i,
 		      bool number)
@@ -293,29 +362,21 @@ static void add_array(struct buf *b, const struct sql_rows *in, size_t i,
 
 	for (size_t row = 0; row < in->n; row++)
 		nulls |= in->v[row * in->width + i].kind == SQL_NULL;
-	add_be(b, 1, 4);
-	add_be(b, nulls, 4);
-	add_be(b, number ? OID_INT8 : OID_BYTEA, 4);
-	add_be(b, in->n, 4);
-	add_be(b, 1, 4);
-	for (size_t row = 0; row < in->n; row++) {
-		const struct sql_value *v = &in->v[row * in->width + i];
-
-		if (v->kind == SQL_NULL) {
-			add_be(b, UINT32_MAX, 4);
-			continue;
-		}
-		add_be(b, size_of(v), 4);
-		add_value(b, v);
-	}
+	begin_array(b, nulls, number ? OID_INT8 : OID_BYTEA, in->n);
+	for (size_t row = 0; row < in->n; row++)
+		add_sized(b, &in->v[row * in->width + i]);
 }
 
 static void add_parameters(struct parameters *p, const struct sql_text *t,
-			   const struct sql_rows *in)
+			   uint32_t row_type, const struct sql_rows *in)
 {
-	p->n = strlen(t->types);
+	p->n = row_type ? 1 : strlen(t->types);
 	for (size_t i = 0; i < p->n; i++) {
 		p->at[i] = p->bytes.len;
+		if (row_type) {
+			add_row_array(&p->bytes, in, t->types, row_type);
+			continue;
+		}
 		if (t->rows) {
 			add_array(&p->bytes, in, i, t->types[i] == 'i');
 			continue;
@@ -421,15 +482,16 @@ static int run_once(struct pg_conn *k, uint32_t key, const struct sql_rows *in,
 	CLEANUP(clear) PGresult *res = NULL;
 	struct parameters p = { .n = 0 };
 	ExecStatusType status;
+	uint32_t row_type = 0;
 	int r;
 
 	sql_text_init(&text);
-	r = prepare(k, key, &text, err);
+	r = prepare(k, key, &text, &row_type, err);
 	if (r < 0)
 		return r;
 	buf_init(&p.bytes, INT32_MAX);
 	if (in)
-		add_parameters(&p, &text, in);
+		add_parameters(&p, &text, row_type, in);
 	r = buf_error(&p.bytes, err);
 	if (r == WEFT_OK)
 		r = send(k, key, &p, each || changed, &res, err);

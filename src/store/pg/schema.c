@@ -23,6 +23,7 @@ static const char *const own_migrations[SQL_SCHEMA_VERSION] = {
 	[1] = "ALTER TABLE commits ADD COLUMN void bigint NOT NULL DEFAULT 0;",
 	[2] = "",
 	[3] = "",
+	[4] = "",
 };
 
 /* -1: there are none. */

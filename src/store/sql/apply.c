@@ -386,7 +386,8 @@ int sql_put_records(struct sql_conn *c, const struct session_rec *const *recs,
 		return WEFT_OK;
 	for (size_t i = 0; i < n && r == WEFT_OK; i++)
 		r = record_row(recs[i], v + i * width, a, err);
-	if (r == WEFT_OK && grown)
+	/* Where indexes are written again only if they change, one way does. */
+	if (r == WEFT_OK && grown && !c->store->driver->shared)
 		r = c->store->driver->run(c, Q_PUT_GROWN, &rows, NULL, NULL,
 					  &changed, err);
 	if (r == WEFT_OK && changed < n)
@@ -399,7 +400,7 @@ static int put_hot(struct batch *b, const struct session_rec *const *recs,
 		   size_t n)
 {
 	struct sql_value *v = ARENA_ARRAY(b->arena, struct sql_value,
-					  n * (RECORD_COLUMNS_MAX + 1));
+					  n * (RECORD_COLUMNS_MAX + 2));
 	struct sql_value *p = v;
 
 	if (!v)
@@ -407,12 +408,16 @@ static int put_hot(struct batch *b, const struct session_rec *const *recs,
 	if (n == 0)
 		return WEFT_OK;
 	for (size_t i = 0; i < n; i++) {
+		const struct sql_known *known =
+			sql_view_known(b->view, &recs[i]->id);
+
 		*p++ = sql_id(&recs[i]->id);
 		for (size_t k = 0; k < record_n_fields; k++) {
 			if (sql_is_hot(&record_fields[k]))
 				*p++ = sql_of_field(recs[i], &record_fields[k]);
 		}
-		*p++ = sql_int(sql_view_known(b->view, &recs[i]->id)->stamp);
+		*p++ = sql_int(known->stamp);
+		*p++ = sql_int(known->rec->last_interaction_at);
 	}
 	return sql_run(b->c, Q_PUT_HOT,
 		       &(struct sql_rows){ v, n, (size_t)(p - v) / n }, NULL,

@@ -46,28 +46,27 @@ bool sql_to_id(const struct sql_value *v, struct weft_id *ret);
  * The first four indexes serve lists in the order they are shown in, forwards
  * and backwards, without sorting.  What follows the id in them decides on rows
  * that need not be fetched then.  Purged sessions are in none of these.
- *
- * PostgreSQL writes every index of a row again if one so much as changes: its
- * indexes have the time of the last interaction in steps (`recent`), so that
- * most messages of a busy session change none; what is within a step is sorted
- * by those who list.
  */
-#define SQL_SESSION_INDEXES(by)                                                \
-	"CREATE INDEX live_interaction"                                        \
-	" ON sessions(kind," by ",project_dir)"                                \
-	" WHERE deleted_at=0 AND purged_at=0;"                                 \
+#define SQL_SESSION_INDEXES                                     \
+	"CREATE INDEX live_interaction"                         \
+	" ON sessions(kind,last_interaction_at,id,project_dir)" \
+	" WHERE deleted_at=0 AND purged_at=0;"                  \
+	"CREATE INDEX all_interaction"                          \
+	" ON sessions(last_interaction_at,id,kind,deleted_at)"  \
+	" WHERE purged_at=0;" SQL_CREATION_INDEXES SQL_PLACE_INDEXES
+
+#define SQL_CREATION_INDEXES                                                   \
 	"CREATE INDEX live_creation ON sessions(kind,created_at,id)"           \
 	" WHERE deleted_at=0 AND purged_at=0;"                                 \
-	"CREATE INDEX all_interaction"                                         \
-	" ON sessions(" by ",kind,deleted_at)"                                 \
-	" WHERE purged_at=0;"                                                  \
 	"CREATE INDEX all_creation ON sessions(created_at,id,kind,deleted_at)" \
-	" WHERE purged_at=0;"                                                  \
-	"CREATE UNIQUE INDEX sessions_id ON sessions(id);"                     \
-	"CREATE INDEX sessions_parent ON sessions(parent)"                     \
-	" WHERE parent IS NOT NULL;"                                           \
-	"CREATE INDEX sessions_slug ON sessions(slug) WHERE slug<>'';"         \
-	"CREATE INDEX sessions_op ON sessions(op,id) WHERE op<>'';"            \
+	" WHERE purged_at=0;"
+
+#define SQL_PLACE_INDEXES                                              \
+	"CREATE UNIQUE INDEX sessions_id ON sessions(id);"             \
+	"CREATE INDEX sessions_parent ON sessions(parent)"             \
+	" WHERE parent IS NOT NULL;"                                   \
+	"CREATE INDEX sessions_slug ON sessions(slug) WHERE slug<>'';" \
+	"CREATE INDEX sessions_op ON sessions(op,id) WHERE op<>'';"    \
 	"CREATE INDEX sessions_tag ON sessions(tag,id);"
 
 /* For lists that few sessions match (store/sql/list.h); what is in them hardly
@@ -79,8 +78,5 @@ bool sql_to_id(const struct sql_value *v, struct weft_id *ret);
 	"CREATE INDEX sessions_channel ON sessions(channel) WHERE "            \
 	"channel<>'';"                                                         \
 	"CREATE INDEX sessions_agent ON sessions(agent) WHERE agent<>'';"
-
-/* A step of `recent` is so many bits of milliseconds. */
-#define SQL_RECENT_BITS "8"
 
 #endif

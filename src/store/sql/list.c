@@ -5,6 +5,7 @@
 
 #include "base/id.h"
 #include "store/sql/columns.h"
+#include "store/sql/split.h"
 
 #define DAY_MS (24 * 60 * 60 * 1000)
 
@@ -165,18 +166,38 @@ static const char *index_of(uint32_t shape)
 	return creation ? "all_creation" : "all_interaction";
 }
 
+/* In PostgreSQL: whether it goes through all sessions in their order, or fetches
+ * some and sorts them. */
+static bool goes_in_steps(uint32_t shape)
+{
+	return !(shape & (SHAPE_CREATION | SHAPE_PARENT | SHAPE_SLUG |
+			  SHAPE_FEW_IDS | SHAPE_PURGED)) &&
+	       !(shape >> SHAPE_FILTER_AT);
+}
+
+static void add_tables(struct buf *b, uint32_t shape, enum sql_dialect dialect)
+{
+	if (dialect == SQL_SQLITE)
+		buf_printf(b, " FROM sessions INDEXED BY %s WHERE ",
+			   index_of(shape));
+	else {
+		split_add_list(b, goes_in_steps(shape),
+			       shape & SHAPE_ONE_KIND &&
+				       !(shape & SHAPE_DELETED));
+		buf_add_lit(b, " AND ");
+	}
+	buf_add_str(b, shape & SHAPE_PURGED ? STR("purged_at>=0") :
+					      STR("purged_at=0"));
+}
+
 void list_add_sql(struct buf *b, uint32_t shape, enum sql_dialect dialect)
 {
 	const char *by =
 		shape & SHAPE_CREATION ? "created_at" : "last_interaction_at";
 	const char *direction = shape & SHAPE_BACKWARDS ? "" : " DESC";
-	bool steps = dialect == SQL_POSTGRES && !(shape & SHAPE_CREATION);
+	bool steps = dialect == SQL_POSTGRES && goes_in_steps(shape);
 
-	buf_add_lit(b, " FROM sessions");
-	if (dialect == SQL_SQLITE)
-		buf_printf(b, " INDEXED BY %s", index_of(shape));
-	buf_add_str(b, shape & SHAPE_PURGED ? STR(" WHERE purged_at>=0") :
-					      STR(" WHERE purged_at=0"));
+	add_tables(b, shape, dialect);
 	if (!(shape & SHAPE_DELETED))
 		buf_add_lit(b, " AND deleted_at=0");
 	if (shape & SHAPE_ONE_KIND)
@@ -203,7 +224,7 @@ void list_add_sql(struct buf *b, uint32_t shape, enum sql_dialect dialect)
 			   shape & SHAPE_BACKWARDS ? '>' : '<');
 	/* What the index says of the order, coarse as it is. */
 	if (steps && shape & SHAPE_CURSOR)
-		buf_printf(b, " AND recent%s(?11>>" SQL_RECENT_BITS ")",
+		buf_printf(b, " AND recent%s(?11>>" SPLIT_STEP_BITS ")",
 			   shape & SHAPE_BACKWARDS ? ">=" : "<=");
 	buf_add_lit(b, " ORDER BY ");
 	if (steps)

@@ -5,18 +5,11 @@
 
 #include "store/sql/columns.h"
 #include "store/sql/list.h"
+#include "store/sql/split.h"
 #include "store/sql/text.h"
 #include "store/sqlite/words.h"
 
 /* ---- tables ---- */
-
-/* Whether the words of a session are behind.  In PostgreSQL a column says so,
- * which changes more seldom than what it is made of. */
-/* Which transaction has written a record last, so that who knows the record
- * can tell whether it is still the same. */
-#define STAMP_IT "[[|,stamp=txid_current()]]"
-
-#define IS_BEHIND "[[head_seq>indexed_seq|unindexed]]"
 
 /*
  * Events keep what is needed to hand them out without reading their line.
@@ -52,7 +45,6 @@ static const char derived_tables[] =
 	"CREATE TABLE hidden(session %B NOT NULL,target %I NOT NULL,"
 	"hidden %I NOT NULL,by_seq %I NOT NULL,PRIMARY KEY(session,target))"
 	"[[ WITHOUT ROWID, STRICT| PARTITION BY HASH(session)]];"
-	"CREATE INDEX sessions_behind ON sessions(id) WHERE " IS_BEHIND ";"
 	"CREATE TABLE search_epoch(one %I PRIMARY KEY CHECK(one=1),"
 	"epoch %I NOT NULL)[[ STRICT|]];"
 	"INSERT INTO search_epoch VALUES(1,1);"
@@ -71,39 +63,41 @@ static void add_partitions(struct buf *b, const char *table, unsigned n)
 			   table, i, table, n, i);
 }
 
+#define IS_BEHIND "head_seq>indexed_seq"
+
 static void add_derived(struct buf *b, enum sql_dialect dialect,
 			unsigned partitions)
 {
-	buf_add_lit(b, "CREATE TABLE sessions(");
-	if (dialect == SQL_SQLITE)
-		buf_add_lit(b, "row INTEGER PRIMARY KEY,");
-	sql_add_column_types(b, dialect);
-	/* Room in each page, so that a row that grows can stay in it. */
-	sql_expand(b,
-		   ",tag %I NOT NULL,fold %B NOT NULL,"
-		   "indexed_seq %I NOT NULL DEFAULT 0"
-		   "[[|,recent bigint GENERATED ALWAYS AS"
-		   " (last_interaction_at>>" SQL_RECENT_BITS ") STORED,"
-		   "unindexed boolean GENERATED ALWAYS AS"
-		   " (head_seq>indexed_seq) STORED,"
-		   "stamp bigint NOT NULL DEFAULT txid_current()]])"
-		   "[[ STRICT| WITH (fillfactor=70)]];" SQL_SESSION_INDEXES(
-			   "[[last_interaction_at,id|recent]]"),
-		   "", dialect);
+	if (dialect == SQL_POSTGRES) {
+		split_add_tables(b);
+	} else {
+		buf_add_lit(b, "CREATE TABLE sessions("
+			       "row INTEGER PRIMARY KEY,");
+		sql_add_column_types(b, dialect);
+		buf_add_lit(b, ",tag INTEGER NOT NULL,fold BLOB NOT NULL,"
+			       "indexed_seq INTEGER NOT NULL DEFAULT 0)"
+			       " STRICT;" SQL_SESSION_INDEXES
+			       "CREATE INDEX sessions_behind ON sessions(id)"
+			       " WHERE " IS_BEHIND ";");
+	}
 	sql_expand(b, derived_tables, "", dialect);
 	if (dialect == SQL_POSTGRES)
 		add_partitions(b, "hidden", partitions);
 }
+
+/* Every index of every part that is written to costs, also if it hears of no
+ * row. */
+static const char one_op_index[] =
+	"[[|DROP INDEX events_op;DROP INDEX events_creation;"
+	"CREATE INDEX events_op ON events(op,session,seq)"
+	" WHERE op<>'';]]";
 
 /*
  * What is kept is changed from version to version; what is derived is made
  * again as it is now, whatever it was.
  */
 static const char *const migrations[SQL_SCHEMA_VERSION] = {
-	[0] = kept_tables,
-	[1] = "",
-	[2] = "",
-	[3] = "",
+	[0] = kept_tables, [1] = "", [2] = "", [3] = "", [4] = one_op_index,
 };
 
 void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,
@@ -123,6 +117,8 @@ void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,
 			"DROP TABLE IF EXISTS search_docs;|"
 			"DROP TABLE IF EXISTS words;]]",
 			"", dialect);
+	if (from > 0 && dialect == SQL_POSTGRES)
+		buf_add_str(b, str_of(split_drop_tables));
 	add_derived(b, dialect, partitions);
 }
 
@@ -193,7 +189,8 @@ static const struct {
 	[Q_FIND_TAG] = { "i", "SELECT id FROM sessions WHERE tag=?1"
 			      " ORDER BY id" },
 	[Q_PUT_EVENTS] = { "biibiiiiiiiitiit",
-			   "INSERT INTO events(" EVENT_COLUMNS ") #V" },
+			   "INSERT INTO events(" EVENT_COLUMNS ")"
+			   " [[#V|SELECT * FROM unnest(?1::event_row[])]]" },
 	/* Of two marks or names the order of arrival does not matter. */
 	[Q_PUT_NAMES] = { "tbii",
 			  "INSERT INTO names(name,session,ver,kind) #V"
@@ -247,8 +244,7 @@ static const struct {
 	[Q_COUNT_NAMES] = { "", "SELECT count(*) FROM names" },
 	[Q_COUNT_HIDDEN] = { "", "SELECT count(*) FROM hidden" },
 	[Q_COUNT_BLOBS] = { "", "SELECT count(*) FROM blobs" },
-	[Q_LOCK_ALL] = { "", "[[SELECT 1|LOCK TABLE sessions,names,hidden,"
-			     "events IN EXCLUSIVE MODE]]" },
+	[Q_LOCK_ALL] = { "", "SELECT 1" },
 	[Q_DROP_EVENTS] = { "bii", "DELETE FROM events WHERE session=?1"
 				   " AND seq BETWEEN ?2 AND ?3" },
 	[Q_DROP_SESSION] = { "b", "DELETE FROM sessions WHERE id=?1" },
@@ -260,18 +256,15 @@ static const struct {
 	[Q_HAS_WORDS] = { "", "SELECT [[1 FROM search_docs|"
 			      "1::bigint FROM words]] LIMIT 1" },
 	/* A fork begins behind what it inherits. */
-	[Q_BEHIND] = { "i", "SELECT id,[[max|greatest]](indexed_seq,fork_seq),"
-			    "head_seq FROM sessions"
-			    "[[ INDEXED BY sessions_behind|]]"
+	[Q_BEHIND] = { "i", "SELECT id,max(indexed_seq,fork_seq),head_seq"
+			    " FROM sessions INDEXED BY sessions_behind"
 			    " WHERE " IS_BEHIND " LIMIT ?1" },
-	[Q_BEHIND_EVENTS] = { "", "SELECT CAST(coalesce(sum(head_seq-"
-				  "[[max|greatest]](indexed_seq,fork_seq)),0)"
-				  " AS [[INTEGER|bigint]]) FROM sessions"
-				  "[[ INDEXED BY sessions_behind|]]"
+	[Q_BEHIND_EVENTS] = { "", "SELECT coalesce(sum(head_seq-"
+				  "max(indexed_seq,fork_seq)),0) FROM sessions"
+				  " INDEXED BY sessions_behind"
 				  " WHERE " IS_BEHIND },
 	[Q_MARK] = { "bii", "UPDATE sessions SET indexed_seq=?3"
-			    " WHERE id=?1 AND"
-			    " [[max|greatest]](indexed_seq,fork_seq)=?2" },
+			    " WHERE id=?1 AND max(indexed_seq,fork_seq)=?2" },
 	[Q_UNMARK] = { "b", "UPDATE sessions SET indexed_seq=0 WHERE id=?1" },
 	[Q_UNMARK_ALL] = { "", "UPDATE sessions SET indexed_seq=0"
 			       " WHERE indexed_seq>0" },
@@ -320,14 +313,21 @@ static char letter_of(const struct record_field *f)
 	}
 }
 
-/* The letters of a record's columns, then those of tag and fold. */
-static void set_record_types(char *types)
+/* Of a record all columns, then tag and fold; or its id and what is hot, then the
+ * stamp that its row must have and the last interaction before. */
+void sql_row_types(uint32_t key, char types[SQL_PARAMETERS_MAX + 1])
 {
-	for (size_t i = 0; i < record_n_fields; i++)
-		*types++ = letter_of(&record_fields[i]);
-	*types++ = 'i';
-	*types++ = 'b';
-	*types = '\0';
+	char *p = types;
+
+	if (key == Q_PUT_EVENTS) {
+		memcpy(types, fixed[key].types, strlen(fixed[key].types) + 1);
+		return;
+	}
+	for (size_t i = 0; i < record_n_fields; i++) {
+		if (key != Q_PUT_HOT || i == 0 || sql_is_hot(&record_fields[i]))
+			*p++ = letter_of(&record_fields[i]);
+	}
+	memcpy(p, key == Q_PUT_HOT ? "ii" : "ib", 3);
 }
 static_assert(RECORD_COLUMNS_MAX + 2 <= SQL_PARAMETERS_MAX, "they fit");
 
@@ -339,7 +339,7 @@ static void add_put(struct buf *b)
 	for (size_t i = 1; i < record_n_fields; i++)
 		buf_printf(b, "\"%s\"=excluded.\"%s\",", record_fields[i].name,
 			   record_fields[i].name);
-	buf_add_lit(b, "fold=excluded.fold" STAMP_IT);
+	buf_add_lit(b, "fold=excluded.fold");
 }
 
 static void add_put_grown(struct buf *b)
@@ -350,8 +350,7 @@ static void add_put_grown(struct buf *b)
 			buf_printf(b, "\"%s\"=@%zu,", record_fields[i].name,
 				   i + 1);
 	}
-	buf_printf(b, "fold=@%zu" STAMP_IT "#F WHERE true",
-		   record_n_fields + 2);
+	buf_printf(b, "fold=@%zu WHERE true", record_n_fields + 2);
 	for (size_t i = 0; i < record_n_fields; i++) {
 		const struct record_field *f = &record_fields[i];
 		bool may_be_null = f->kind == FIELD_ID && f->offset > 0;
@@ -363,33 +362,20 @@ static void add_put_grown(struct buf *b)
 	}
 }
 
-/*
- * @1 is the id, the hot ones follow, then the stamp that the row must have: if
- * one of them has another, all fails, so that nobody has to wait and look.
- */
-static void add_put_hot(struct buf *b, char *types)
+/* @1 is the id, the hot ones follow. */
+static void add_put_hot(struct buf *b)
 {
 	int n = 1;
 
-	*types++ = 'b';
-	buf_add_lit(b, "[[|WITH u AS (]]UPDATE sessions SET ");
+	buf_add_lit(b, "UPDATE sessions SET ");
 	for (size_t i = 0; i < record_n_fields; i++) {
-		const struct record_field *f = &record_fields[i];
-
-		if (!sql_is_hot(f))
+		if (!sql_is_hot(&record_fields[i]))
 			continue;
 		n++;
-		*types++ = letter_of(f);
-		buf_printf(b, "%s\"%s\"=@%d", n > 2 ? "," : "", f->name, n);
+		buf_printf(b, "%s\"%s\"=@%d", n > 2 ? "," : "",
+			   record_fields[i].name, n);
 	}
-	*types++ = 'i';
-	*types = '\0';
-	buf_printf(b,
-		   STAMP_IT "#F WHERE sessions.id=@1"
-			    "[[| AND sessions.stamp=@%d RETURNING 1)"
-			    " SELECT 1/CAST(count(*)=cardinality(?1)"
-			    " AS integer) FROM u]]",
-		   n + 1);
+	buf_add_lit(b, " WHERE id=@1");
 }
 
 static bool is_total(const struct record_field *f)
@@ -404,39 +390,26 @@ static void add_add(struct buf *b)
 {
 	int n = 2;
 
-	buf_add_lit(b, "UPDATE sessions SET ");
+	buf_add_lit(b, "UPDATE [[sessions|heads]] SET ");
 	for (size_t i = 0; i < record_n_fields; i++) {
 		const char *name = record_fields[i].name;
 
 		if (!is_total(&record_fields[i]))
 			continue;
-		buf_printf(b, "%s\"%s\"=sessions.\"%s\"+@%d", n > 2 ? "," : "",
-			   name, name, n);
+		buf_printf(b, "%s\"%s\"=\"%s\"+@%d", n > 2 ? "," : "", name,
+			   name, n);
 		n++;
 	}
-	buf_add_lit(b, STAMP_IT "#F WHERE sessions.id=@1");
+	buf_add_lit(b, "[[|,stamp=txid_current()]]#F WHERE id=@1");
 }
 
-/*
- * Who appends does not disturb who forks: both leave what is there alone.
- * Who rewrites wants everybody away.  SQLite has one writer at a time.
- */
 static void add_get(struct buf *b, uint32_t key)
 {
 	buf_add_lit(b, "SELECT ");
 	sql_add_columns(b);
-	if (key == Q_CHILDREN) {
-		buf_add_lit(b, " FROM sessions WHERE parent=?1 ORDER BY id");
-		return;
-	}
-	buf_add_lit(b, "[[,1|,stamp]] FROM sessions#J WHERE id=@1");
-	if (key == Q_LOCK_SESSIONS)
-		buf_add_lit(b, "[[| ORDER BY id FOR NO KEY UPDATE OF "
-			       "sessions]]");
-	else if (key == Q_SHARE_SESSIONS)
-		buf_add_lit(b, "[[| ORDER BY id FOR KEY SHARE OF sessions]]");
-	else if (key == Q_OWN_SESSIONS)
-		buf_add_lit(b, "[[| ORDER BY id FOR UPDATE OF sessions]]");
+	buf_add_str(b, key == Q_CHILDREN ? STR(" FROM sessions WHERE parent=?1"
+					       " ORDER BY id") :
+					   STR(",1 FROM sessions WHERE id=@1"));
 }
 
 static void add_pattern(struct buf *b, uint32_t key, char *types)
@@ -451,15 +424,16 @@ static void add_pattern(struct buf *b, uint32_t key, char *types)
 		add_get(b, key);
 		break;
 	case Q_PUT_SESSIONS:
-		set_record_types(types);
+		sql_row_types(key, types);
 		add_put(b);
 		break;
 	case Q_PUT_GROWN:
-		set_record_types(types);
+		sql_row_types(key, types);
 		add_put_grown(b);
 		break;
 	case Q_PUT_HOT:
-		add_put_hot(b, types);
+		sql_row_types(key, types);
+		add_put_hot(b);
 		break;
 	case Q_ADD:
 		memcpy(types, "biiiiii", 8);
@@ -483,9 +457,13 @@ void sql_text_make(struct sql_text *t, uint32_t key, enum sql_dialect dialect)
 		list_add_sql(&pattern, key - Q_LIST, dialect);
 		buf_printf(&pattern, " LIMIT ?%d", LIST_PARAMETERS + 1);
 	} else {
-		add_pattern(&pattern, key, t->types);
+		if (dialect == SQL_SQLITE ||
+		    !split_add_statement(&pattern, key, t->types))
+			add_pattern(&pattern, key, t->types);
 		t->rows = runs_for_rows(key);
 	}
+	if (dialect == SQL_POSTGRES)
+		t->row_type = split_row_type(key);
 	if (pattern.error)
 		t->sql.error = pattern.error;
 	sql_expand(&t->sql, buf_cstr(&pattern), t->types, dialect);

@@ -88,13 +88,15 @@ enum sql_statement {
 #define SQL_TEXT_MAX       KIB(64)
 
 /* Of a version's tables; what an open store must have. */
-#define SQL_SCHEMA_VERSION 4
+#define SQL_SCHEMA_VERSION 5
 
 struct sql_text {
 	struct buf sql; /* as the database wants it */
 	/* One letter for each parameter: i number, b bytes, t text. */
 	char types[SQL_PARAMETERS_MAX + 1];
 	bool rows; /* it runs for rows: parameters are arrays */
+	/* They are one array of rows of this type (split.h), or NULL. */
+	const char *row_type;
 };
 
 void sql_text_init(struct sql_text *t);
@@ -102,6 +104,9 @@ void sql_text_done(struct sql_text *t); /* also for CLEANUP */
 
 /* The text of a statement of ours; look at t->sql for errors. */
 void sql_text_make(struct sql_text *t, uint32_t key, enum sql_dialect dialect);
+
+/* The letters of a statement that puts events or records. */
+void sql_row_types(uint32_t key, char types[SQL_PARAMETERS_MAX + 1]);
 
 /* Append `pattern`, written as above, in the words of the dialect. */
 void sql_expand(struct buf *b, const char *pattern, const char *types,
