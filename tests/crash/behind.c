@@ -63,6 +63,39 @@ static void lines_stay_behind_and_are_seen(void **state)
 	must_be_fine(l, check_cuts(l, 2));
 }
 
+static void read_first(struct lab *l, const struct weft_id *s)
+{
+	struct event_range range = { .session = *s, .first = 1, .last = 1 };
+	struct event_page page;
+
+	lab_ok(l, l->store[A]->ops->read_events(l->store[A], &range,
+						&l->f.arena, &page, &l->f.err));
+	assert_int_equal(page.n, 1);
+}
+
+/* What others are told falls behind what is here; that is no reason to take
+ * for another's what is our own. */
+static void our_own_is_not_taken_from_the_log(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s[SESSIONS];
+
+	leave_behind(l, s);
+	read_first(l, &s[0]);
+	lab_ok(l, lab_say_one(l, A, &s[0], 100));
+	for (int i = 1; i < SESSIONS; i++)
+		read_first(l, &s[i]);
+	for (int i = 0; i < 3; i++)
+		lab_ok(l, lab_touch(l, A));
+	assert_int_equal(lines_in_file(l, &s[0]), 6);
+	must_be_fine(l, check_cuts(l, 1));
+	/* It still is if we die. */
+	simdisk_kill(l->fs[A]);
+	lab_ok(l, lab_open(l, B));
+	assert_int_equal(lines_in_file(l, &s[0]), 7);
+	must_be_fine(l, check_store(l, l->store[B], lab_now(l), NULL));
+}
+
 static void who_joins_finds_all_of_it(void **state)
 {
 	struct lab *l = *state;
@@ -188,6 +221,7 @@ static void an_editor_s_own_line_is_not_written_over(void **state)
 
 static const struct CMUnitTest tests[] = {
 	LAB_TEST(lines_stay_behind_and_are_seen),
+	LAB_TEST(our_own_is_not_taken_from_the_log),
 	LAB_TEST(who_joins_finds_all_of_it),
 	LAB_TEST(who_may_not_write_finds_all_of_it),
 	LAB_TEST(whoever_dies_leaves_nothing_out),

@@ -4,17 +4,17 @@
  * DESIGN: when the log has flushed a frame, its lines are safe; that they also
  * stand in their session files is for people, for other processes and for the
  * next checkpoint.  A process that has the store for itself and is under load
- * leaves its lines behind for some milliseconds.  A thread writes them out, so
- * that the next frame is planned and flushed meanwhile, and lines that a
- * session got in several batches become one write.
+ * leaves its lines behind for a tenth of a second or so.  A thread writes them
+ * out, so that the next frame is planned and flushed meanwhile, and lines that
+ * a session got in several batches become one write.
  *
  * Nobody notices.  Who reads a session of this process has its lines written
  * out first (behind_settle).  wal/state says where the oldest frame begins
  * that is not in the files (`behind`): whoever joins while there is one, or
  * after this process died, brings the files up to date from the log before
  * anything else (behind_replay).  From then on this process sees that it is
- * not alone, and writes every batch out at once.  A reader that may not write
- * holds READ, and waits until nothing is behind.
+ * not alone, writes every batch out at once, and hurries with what is behind.
+ * A reader that may not write holds READ, and waits until there is nothing.
  *
  * What is behind of a session is a stretch of its file: an entry in a queue by
  * age.  While its lines are being written a new entry takes the next ones.
@@ -27,14 +27,14 @@
 #include "base/mem.h"
 #include "store/jsonl/jsonl.h"
 
-#define BEHIND_US     40000   /* no line stays behind for longer, */
-#define BEHIND_BYTES  MIB(16) /* and no more than this, */
+#define BEHIND_US     160000  /* no line stays behind for longer, */
+#define BEHIND_BYTES  MIB(32) /* and no more than this, */
 #define QUIET_US      1000    /* and nothing when nobody has written so long */
 #define RETRY_US      100000  /* after a write that failed */
 #define WRITE_AT_ONCE 16      /* entries, until somebody else may write one */
 /* This part of all entries is written each QUIET_US, so that they are written
  * evenly, before they are so old that they must be. */
-#define PACE_PART 32
+#define PACE_PART 128
 /* A batch of fewer sessions is written out at once, unless others wait. */
 #define BEHIND_FROM 8
 
@@ -339,7 +339,9 @@ void behind_forget_all(struct jsonl *js)
 		unlock(q);
 		if (b) {
 			free_entry(b);
-			q->told = 0; /* they are replayed like another's */
+			/* They are replayed like another's. */
+			q->forgotten = true;
+			q->told = 0;
 		}
 	} while (b);
 	gate_leave(&q->gate);
@@ -352,10 +354,12 @@ void behind_tell(struct jsonl *js)
 {
 	struct behind_queue *q = &js->behind;
 
+	/* What it says is older than all that was forgotten. */
+	if (q->forgotten)
+		return;
 	lock(q);
 	js->st.behind = q->oldest ? q->oldest->lsn : 0;
 	unlock(q);
-	q->told = js->st.behind;
 }
 
 int behind_replay(struct jsonl *js, struct weft_error *err)
@@ -363,8 +367,10 @@ int behind_replay(struct jsonl *js, struct weft_error *err)
 	uint64_t at = js->st.behind;
 	int r;
 
-	if (at == 0)
+	if (at == 0) {
+		js->behind.forgotten = false;
 		return WEFT_OK;
+	}
 	/* Our own is in memory, and will be written from there. */
 	if (at == js->behind.told) {
 		behind_tell(js);
@@ -386,8 +392,9 @@ int behind_replay(struct jsonl *js, struct weft_error *err)
 			return r;
 		at = f.end;
 	}
+	js->behind.forgotten = false;
 	js->st.behind = 0;
-	return wal_put_state(&js->wal, &js->st, err);
+	return put_state(js, err);
 }
 
 int behind_pause(struct jsonl *js, struct weft_error *err)
@@ -422,7 +429,7 @@ static void tell_settled(struct jsonl *js)
 		return;
 	behind_tell(js);
 	if (js->st.behind == 0)
-		(void)wal_put_state(&js->wal, &js->st, &ignored);
+		(void)put_state(js, &ignored);
 	leave(js);
 }
 
@@ -447,7 +454,7 @@ static size_t wait_for_work(struct behind_queue *q)
 			continue;
 		}
 		sleep_us(q, q->failed < 0 ? RETRY_US : QUIET_US);
-		if (q->failed < 0 || q->bytes >= BEHIND_BYTES / 2 ||
+		if (q->failed < 0 || q->hurry || q->bytes >= BEHIND_BYTES / 2 ||
 		    clock_mono_us() - q->last_us >= QUIET_US)
 			n = q->n;
 		else
@@ -506,17 +513,19 @@ bool behind_may_add(struct jsonl *js, size_t sessions)
 {
 	struct behind_queue *q = &js->behind;
 	struct weft_error ignored; /* the next batch is told */
-	bool some, full;
+	bool alone, some, full;
 
 	if (!js->may_lag || atomic_load(&q->paused))
 		return false;
+	alone = js->single || wal_is_alone(&js->wal);
 	lock(q);
 	q->last_us = clock_mono_us();
+	q->hurry = !alone;
 	some = q->oldest != NULL;
 	full = q->bytes >= BEHIND_BYTES;
 	unlock(q);
-	if ((sessions < BEHIND_FROM && !some && !js->by_hand) ||
-	    !(js->single || wal_is_alone(&js->wal)) || !has_thread(js))
+	if ((sessions < BEHIND_FROM && !some && !js->by_hand) || !alone ||
+	    !has_thread(js))
 		return false;
 	/* The thread cannot keep up: help with as much as comes. */
 	return !full ||

@@ -83,7 +83,7 @@ static int plan_checkpoint(struct jsonl *js, struct plan *p,
 	    wal_next_segment(&js->wal, js->st.end - 1, &next) == WEFT_OK &&
 	    next != js->st.end) {
 		js->st.end = next;
-		r = wal_put_state(&js->wal, &js->st, err);
+		r = put_state(js, err);
 		if (r < 0)
 			return r;
 		(void)pthread_mutex_lock(&js->mutex);
@@ -110,7 +110,7 @@ static int finish_checkpoint(struct jsonl *js, const struct plan *p,
 		return r;
 	js->st.ckpt = p->target;
 	js->st.control_no = c.no;
-	r = wal_put_state(&js->wal, &js->st, err);
+	r = put_state(js, err);
 	if (r < 0)
 		return r;
 	live_prune(js, p->target);

@@ -46,7 +46,7 @@ static int add_segment(struct jsonl *js, uint32_t file, uint64_t size,
 	if (r < 0)
 		return r;
 	js->st.control_no = c.no;
-	return wal_put_state(&js->wal, &js->st, err);
+	return put_state(js, err);
 }
 
 static int extend(struct jsonl *js, uint64_t need_bytes, bool ahead,

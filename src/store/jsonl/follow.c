@@ -38,10 +38,19 @@ void leave(struct jsonl *js)
 	gate_leave(&js->gate);
 }
 
+int put_state(struct jsonl *js, struct weft_error *err)
+{
+	int r = wal_put_state(&js->wal, &js->st, err);
+
+	if (r == WEFT_OK)
+		js->behind.told = js->behind.forgotten ? 0 : js->st.behind;
+	return r;
+}
+
 void stop(struct jsonl *js)
 {
 	js->st.failed = 1;
-	(void)wal_put_state(&js->wal, &js->st, NULL);
+	(void)put_state(js, NULL);
 	leave(js);
 }
 
@@ -61,7 +70,7 @@ static int adopt(struct jsonl *js, struct weft_error *err)
 		if (r < 0)
 			return r;
 		js->st.end = js->st.prev = f.end;
-		r = wal_put_state(&js->wal, &js->st, err);
+		r = put_state(js, err);
 		if (r < 0)
 			return r;
 	}

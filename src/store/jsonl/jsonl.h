@@ -112,11 +112,13 @@ struct behind_queue {
 	size_t n, bytes;                /* B: of all of them */
 	int64_t last_us;                /* B: when a batch was last written */
 	int failed;                     /* B: why the last write was none */
+	bool hurry;                     /* B: somebody else is there */
 	bool stop;                      /* B */
 	atomic_bool some;               /* there are any */
 	atomic_int paused;              /* how many want none to be left */
-	uint64_t told;                  /* W: what we wrote to state.behind */
-	bool started;                   /* W: the thread */
+	uint64_t told; /* W: state.behind as we wrote it; 0: not what is here */
+	bool forgotten; /* W: only the log has some of it */
+	bool started;   /* W: the thread */
 	pthread_t thread;
 };
 
@@ -325,6 +327,8 @@ int page_read(const struct page_source *src, const struct event_range *r,
 int js_check(const struct jsonl *js, struct weft_error *err); /* fork() */
 int enter(struct jsonl *js, struct weft_error *err);
 void leave(struct jsonl *js);
+/* Tell all processes what js->st says.  Needs W between enter and leave. */
+int put_state(struct jsonl *js, struct weft_error *err);
 /* After a failed flush: no process writes any more.  Leaves. */
 void stop(struct jsonl *js);
 /* Read the frames that are not in the overlay yet.  Needs W. */
@@ -392,7 +396,7 @@ void behind_forget_all(struct jsonl *js);
 int behind_pause(struct jsonl *js, struct weft_error *err);
 void behind_resume(struct jsonl *js);
 
-/* Set state.behind; the state must then be put.  Needs W. */
+/* Set state.behind, for the next put_state().  Needs W. */
 void behind_tell(struct jsonl *js);
 /* Bring the files up to date if another process could not.  Needs BATCH. */
 int behind_replay(struct jsonl *js, struct weft_error *err);

@@ -162,7 +162,7 @@ static int reset_state(struct jsonl *js, uint64_t end, struct weft_error *err)
 	js->mine = end;
 	js->my_ckpt = js->st.ckpt;
 	js->my_rewrites = 0;
-	return wal_put_state(&js->wal, &js->st, err);
+	return put_state(js, err);
 }
 
 static int settle_overlay(struct jsonl *js, uint64_t end,

@@ -309,7 +309,7 @@ static int repair_file(struct repair *p, struct file *f, const char *path)
 		r = mend(p, f, st.size, path);
 	if (r == WEFT_OK) {
 		p->js->st.rewrites++;
-		r = wal_put_state(&p->js->wal, &p->js->st, p->err);
+		r = put_state(p->js, p->err);
 		(void)pthread_mutex_lock(&p->js->mutex);
 		l = live_find(p->js, &p->session);
 		(void)pthread_mutex_unlock(&p->js->mutex);

@@ -291,7 +291,7 @@ static int tell(struct rewriting *w)
 		if (l)
 			live_drop(js, l);
 	}
-	return wal_put_state(&js->wal, &js->st, w->err);
+	return put_state(js, w->err);
 }
 
 /* In a transaction that has begun. */

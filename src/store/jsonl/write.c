@@ -425,7 +425,7 @@ static int publish(struct jsonl *js, const struct batch *b,
 	(void)pthread_mutex_lock(&js->mutex);
 	js->mine = r < 0 ? 0 : f->end;
 	(void)pthread_mutex_unlock(&js->mutex);
-	return wal_put_state(&js->wal, &js->st, err);
+	return put_state(js, err);
 }
 
 /* ---- the whole ---- */
