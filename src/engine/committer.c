@@ -321,6 +321,7 @@ static void tidy_up(struct engine *e)
 		.idle_ms = atomic_load(&e->routing.suspend_ms),
 	};
 
+	queue_clear(&e->queue);
 	arena_init(&arena, SCRATCH_MAX);
 	/* If it cannot, memory stays in use: the next write will tell. */
 	(void)e->store->ops->maintain(e->store, TASK_SUSPEND, &report, NULL);

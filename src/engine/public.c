@@ -293,6 +293,7 @@ int weft_append(struct weft_store *store, const char *session,
 
 /* Whom to tell. */
 struct submission {
+	struct engine *engine;
 	weft_done *done;
 	void *ctx;
 };
@@ -308,7 +309,7 @@ static void submission_done(struct request *q)
 	} else {
 		s->done(s->ctx, q->status, NULL, &q->err);
 	}
-	request_free(q);
+	queue_spend(&s->engine->queue, q);
 }
 
 /* Whether there is somebody to tell. */
@@ -340,13 +341,15 @@ int weft_submit(struct weft_store *store, const char *session,
 
 	if (r == WEFT_OK)
 		r = handle_engine(store, &e, err);
-	if (r == WEFT_OK)
-		r = new_append(e, &args, &q, err);
+	if (r != WEFT_OK)
+		return r;
+	queue_clear(&e->queue);
+	r = new_append(e, &args, &q, err);
 	if (r != WEFT_OK)
 		return r;
 	s = ARENA_NEW(&q->arena, struct submission);
 	if (s) {
-		*s = (struct submission){ .done = done, .ctx = ctx };
+		*s = (struct submission){ e, done, ctx };
 		q->done = submission_done;
 		q->ctx = s;
 		r = engine_submit(e, q, err);

@@ -11,10 +11,13 @@
 #include "base/error.h"
 #include "engine/completion.h"
 
-/* Up to so many blocked threads are woken by who answers them; of more, one in
- * each group. */
-#define WAKE_ALONE 8
+/* Up to so many blocked threads are woken by who answers them.  Of more, only
+ * the first is: it wakes one in each group, and that one the others. */
+#define WAKE_ALONE 4
 #define WAKE_GROUP 8
+
+/* So many requests wait to be freed by who submits, if they are small. */
+#define SPENT_MAX 256
 
 /* What a line has besides its body and operation id, usually. */
 #define LINE_HEAD_BYTES 160
@@ -57,6 +60,7 @@ void queue_set_idle(struct queue *q, int64_t idle_us)
 
 void queue_done(struct queue *q)
 {
+	queue_clear(q);
 	(void)pthread_cond_destroy(&q->room);
 	(void)pthread_cond_destroy(&q->work);
 	(void)pthread_mutex_destroy(&q->lock);
@@ -318,6 +322,18 @@ static void add_blocked(struct request **list, struct request *r, size_t i,
 	*to = r;
 }
 
+/* Leave it to the first of the list to wake the others. */
+static void hand_on(struct request *first)
+{
+	struct request **end = &first->next;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = first->followers;
+	first->followers = first->next;
+	first->next = NULL;
+}
+
 void queue_answer(struct queue *q, const struct batch *b)
 {
 	const size_t group = b->n > WAKE_ALONE ? WAKE_GROUP : 1;
@@ -342,7 +358,38 @@ void queue_answer(struct queue *q, const struct batch *b)
 			add_blocked(&blocked, r, n_blocked++, group);
 	}
 	completion_end();
+	if (n_blocked > WAKE_ALONE)
+		hand_on(blocked);
 	answer_each(q, blocked);
+}
+
+void queue_spend(struct queue *q, struct request *r)
+{
+	if (r->arena.used || atomic_load(&q->n_spent) >= SPENT_MAX) {
+		request_free(r);
+		return;
+	}
+	(void)atomic_fetch_add(&q->n_spent, 1);
+	r->next = atomic_load(&q->spent);
+	while (!atomic_compare_exchange_weak(&q->spent, &r->next, r))
+		;
+}
+
+void queue_clear(struct queue *q)
+{
+	struct request *r;
+	size_t n = 0;
+
+	if (!atomic_load_explicit(&q->spent, memory_order_relaxed))
+		return;
+	/* All at once, so that none can come back in between. */
+	r = atomic_exchange(&q->spent, NULL);
+	for (struct request *next; r; r = next) {
+		next = r->next;
+		request_free(r);
+		n++;
+	}
+	(void)atomic_fetch_sub(&q->n_spent, n);
 }
 
 void queue_close(struct queue *q)

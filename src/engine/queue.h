@@ -13,6 +13,10 @@
  * in queue_wait the committer wakes some and goes on; each of those wakes a few
  * others first of all.  They sleep on words of the queue, since a request may
  * be gone as soon as it is answered.
+ *
+ * A request that was submitted is freed by whoever submits the next one, if
+ * that is soon: the thread that took the memory gives it back, and the
+ * committer does not wait for its lock.
  */
 #ifndef ENGINE_QUEUE_H
 #define ENGINE_QUEUE_H
@@ -49,6 +53,9 @@ struct queue {
 
 	size_t max; /* constant */
 	_Atomic uint32_t words[QUEUE_SLOTS];
+
+	_Atomic(struct request *) spent; /* to be freed; linked by `next` */
+	atomic_size_t n_spent;
 };
 
 /* What the committer holds the baton for. */
@@ -100,6 +107,11 @@ void queue_release(struct queue *q, size_t n);
  * of each in order, wake those in queue_wait.  The requests are gone then.
  */
 void queue_answer(struct queue *q, const struct batch *b);
+
+/* Free a request that was answered, now or when the next one comes. */
+void queue_spend(struct queue *q, struct request *r);
+/* Free those that wait for that. */
+void queue_clear(struct queue *q);
 
 /* Let nobody in from here on. */
 void queue_close(struct queue *q);
