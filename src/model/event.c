@@ -352,15 +352,25 @@ bool line_head_parse(struct weft_str line, struct line_head *h)
 	return true;
 }
 
-bool line_has_crc(struct weft_str line)
+/* The checksum's member, whatever its eight characters; NULL: there is none. */
+static const char *crc_member(struct weft_str line)
 {
 	const char *tail;
 
 	if (line.len < EVENT_CRC_CHARS)
-		return false;
+		return NULL;
 	tail = line.ptr + line.len - EVENT_CRC_CHARS;
-	if (memcmp(tail, ",\"crc\":\"", 8) != 0 ||
-	    memcmp(tail + 16, "\"}", 2) != 0)
+	return memcmp(tail, ",\"crc\":\"", 8) == 0 &&
+			       memcmp(tail + 16, "\"}", 2) == 0 ?
+		       tail :
+		       NULL;
+}
+
+bool line_has_crc(struct weft_str line)
+{
+	const char *tail = crc_member(line);
+
+	if (!tail)
 		return false;
 	for (int i = 8; i < 16; i++) {
 		if (!((tail[i] >= '0' && tail[i] <= '9') ||
@@ -372,14 +382,15 @@ bool line_has_crc(struct weft_str line)
 
 bool line_crc_ok(const struct weft_id *session, struct weft_str line)
 {
+	const char *tail = crc_member(line);
 	struct weft_str before;
 	char crc[8];
 
-	if (!line_has_crc(line))
+	if (!tail)
 		return false;
 	before = (struct weft_str){ line.ptr, line.len - EVENT_CRC_CHARS };
 	(void)put_hex32(crc, line_crc(session, before));
-	return memcmp(crc, line.ptr + line.len - 10, sizeof(crc)) == 0;
+	return memcmp(crc, tail + 8, sizeof(crc)) == 0;
 }
 
 /* What a line of type gone stands for: "to" is the first of its body. */
