@@ -10,8 +10,8 @@
  * done() is called on a thread of ours.
  *
  * To wake a thread takes as long as to plan for it.  So of many that are blocked
- * in queue_wait the committer wakes some and goes on; each of those wakes a few
- * others first of all.  They sleep on words of the queue, since a request may
+ * in queue_wait the committer wakes one and goes on; that one wakes some, and
+ * each of those a few others, first of all.  They sleep on words of the queue, since a request may
  * be gone as soon as it is answered.
  *
  * A request that was submitted is freed by whoever submits the next one, if
