@@ -42,6 +42,12 @@ int cli_input(struct cli *c, const char *given, const char *label,
 			    c->line.command->name, label);
 	} else {
 		r = read_stdin(c, to);
+		/* What should have written there has failed. */
+		if (r == WEFT_OK && to->len == 0 && !to->error)
+			return fail(c->err, WEFT_USAGE,
+				    "%s: %s is missing, and standard input is "
+				    "empty",
+				    c->line.command->name, label);
 		/* The newline that ends the last line is the shell's. */
 		if (r == WEFT_OK && to->len > 0 && to->ptr[to->len - 1] == '\n')
 			to->len--;

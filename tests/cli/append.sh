@@ -50,6 +50,10 @@ refused 2 usage 'append: no option -x; text that begins with a dash *' \
 	append k -x
 refused 2 invalid 'TEXT is not UTF-8' append k $'\xff'
 input='\xff' refused 2 invalid 'TEXT is not UTF-8' append k
+# Of a program that failed there is nothing to say; an empty text may be meant.
+refused 2 usage 'append: TEXT is missing, and standard input is empty' append k
+weft new --key blank >/dev/null
+weft append blank '' >/dev/null
 refused 2 invalid 'SESSION is not UTF-8' append $'\xff' x
 refused 5 limit 'op: 129 bytes*' append k --op "$(printf '%129s' | tr ' ' x)" x
 refused 2 invalid 'op has a control character *' append k --op $'a\nb' x
