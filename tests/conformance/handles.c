@@ -113,6 +113,54 @@ static void a_new_session_is_known_to_both_handles(void **state)
 	close_store(f, other);
 }
 
+static void checkpoint(struct fixture *f)
+{
+	struct store_report report = { .arena = &f->arena };
+
+	assert_ok(f, f->store->ops->maintain(f->store, TASK_CHECKPOINT, &report,
+					     &f->err));
+}
+
+/* Who has looked up a name may have come by the session; that does not make it
+ * older. */
+static void a_name_leads_to_what_was_written_since_it_was_found(void **state)
+{
+	struct fixture *f = *state;
+	struct store *other, *first;
+	struct weft_id s[4];
+	char key[16];
+
+	if (!is_persistent(f))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(s); i++) {
+		(void)snprintf(key, sizeof(key), "key-%zu", i);
+		s[i] = begin_with(f,
+				  &(struct session_rec){ .key = str_of(key) });
+	}
+	reopen_with(f, "active_sessions=1");
+	first = f->store;
+	assert_ok(f, open_again(f, NULL, 0, &other));
+	for (size_t i = 0; i < 3 * ARRAY_LEN(s); i++) {
+		const struct weft_id *at = &s[i % ARRAY_LEN(s)];
+		uint64_t before = 1 + 2 * (i / ARRAY_LEN(s));
+
+		(void)snprintf(key, sizeof(key), "key-%zu", i % ARRAY_LEN(s));
+		assert_id_equal(&find_name(f, key)->session, at);
+		f->store = other;
+		assert_int_equal(say(f, at, "through the other"), before + 1);
+		f->store = first;
+		assert_int_equal(head(f, at), before + 1);
+		/* And not in memory only, nor in what is let go of. */
+		checkpoint(f);
+		assert_id_equal(&find_name(f, key)->session, at);
+		assert_int_equal(say(f, at, "through this one"), before + 2);
+		checkpoint(f);
+		(void)record(f, &s[(i + 1) % ARRAY_LEN(s)]);
+		assert_int_equal(head(f, at), before + 2);
+	}
+	close_store(f, other);
+}
+
 /* Somebody who wants to write, through a handle of its own. */
 struct rival {
 	pthread_t thread;
@@ -365,6 +413,7 @@ static const struct CMUnitTest tests[] = {
 	STORE_TEST(an_empty_store_can_be_reopened),
 	STORE_TEST(a_store_that_is_not_there_is_made_only_if_asked),
 	STORE_TEST(a_second_handle_sees_every_write_at_once),
+	STORE_TEST(a_name_leads_to_what_was_written_since_it_was_found),
 	STORE_TEST(a_new_session_is_known_to_both_handles),
 	STORE_TEST(who_has_to_wait_does_so_for_busy_ms),
 	STORE_TEST(a_store_opened_for_reading_takes_no_writes),

@@ -1,7 +1,7 @@
 /*
  * costs.c - what an append costs does not grow: flushes, calls of the file
- * system and allocations, counted on the simulated disk; and what is read
- * together is read with one lock.
+ * system and allocations, counted on the simulated disk; what is read together is
+ * read with one lock; and an event is found with few reads.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -197,6 +197,74 @@ static void a_list_is_one_read(void **state)
 	assert_int_equal(locks_so_far(l) - locks, LOCKS_OF_A_READ);
 }
 
+/* A session of `n` messages, most of them short, some at its end long. */
+static struct weft_id talk(struct lab *l, uint64_t n)
+{
+	struct weft_id s;
+
+	lab_start(l, 0);
+	s = lab_create(l, NULL);
+	assert_int_equal(lab_commit(l), WEFT_OK);
+	for (uint64_t i = 0; i < n;) {
+		lab_start(l, 0);
+		for (int k = 0; k < 20; k++, i++)
+			lab_say(l, &s,
+				i > n - n / 8 ? 3000 : 100 + i * 7919 % 1000);
+		assert_int_equal(lab_commit(l), WEFT_OK);
+		assert_int_equal(lab_task(l, 0, TASK_CHECKPOINT), WEFT_OK);
+	}
+	return s;
+}
+
+/* How many reads it takes to find the event `seq`. */
+static uint64_t reads_to_find(struct lab *l, const struct weft_id *s,
+			      uint64_t seq, bool backwards)
+{
+	const struct event_range r = {
+		.session = *s,
+		.first = backwards ? 1 : seq,
+		.last = backwards ? seq : UINT64_MAX,
+		.backwards = backwards,
+		.max_events = 1,
+	};
+	struct store *store = l->store[0];
+	struct simcounts before, after;
+	struct event_page page;
+
+	simdisk_process_counts(l->fs[0], &before);
+	assert_int_equal(store->ops->read_events(store, &r, &l->f.arena, &page,
+						 &l->f.err),
+			 WEFT_OK);
+	simdisk_process_counts(l->fs[0], &after);
+	assert_int_equal(page.n, 1);
+	assert_int_equal(page.v[0].seq, seq);
+	return simcounts_of(&after, SIM_READ) - simcounts_of(&before, SIM_READ);
+}
+
+/* Five of them are no search.  Halving would take thirteen in all, and more in a
+ * longer file. */
+static void an_event_is_found_with_few_reads(void **state)
+{
+	const uint64_t n = 4000;
+	struct lab *l = *state;
+	struct weft_id s = talk(l, n);
+	uint64_t reads = 0, most = 0, asked = 0;
+
+	for (uint64_t seq = 1; seq <= n + 1; seq += 53) {
+		for (int backwards = 0; backwards < 2; backwards++) {
+			uint64_t took = reads_to_find(l, &s, seq, backwards);
+
+			reads += took;
+			most = took > most ? took : most;
+			asked++;
+		}
+	}
+	print_message("# an event: %.1f reads, at most %d\n",
+		      (double)reads / (double)asked, (int)most);
+	assert_in_range(reads, asked, 11 * asked);
+	assert_in_range(most, 1, 32);
+}
+
 static int lab_begin(void **state)
 {
 	struct lab *l = lab_new();
@@ -228,6 +296,8 @@ int main(void)
 			lab_end),
 		cmocka_unit_test_setup_teardown(a_list_is_one_read, lab_begin,
 						lab_end),
+		cmocka_unit_test_setup_teardown(
+			an_event_is_found_with_few_reads, lab_begin, lab_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

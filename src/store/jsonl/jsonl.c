@@ -65,6 +65,7 @@ static void js_free(struct jsonl *js)
 	table_done(&js->sessions);
 	table_done(&js->names);
 	table_done(&js->names_of);
+	glimpses_done(js);
 	search_db_done(&js->search);
 	catalog_close(js->catalog);
 	file_close(js->sync_file);

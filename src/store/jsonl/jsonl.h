@@ -122,6 +122,9 @@ struct behind_queue {
 	pthread_t thread;
 };
 
+struct glimpse;
+#define GLIMPSES 8
+
 struct jsonl {
 	struct store store; /* first */
 	struct fs *fs;
@@ -164,6 +167,9 @@ struct jsonl {
 	size_t n_files;   /* M: open session files */
 	uint64_t drops;   /* M: counts every removal from `sessions` */
 	size_t n_dirty;   /* W+M */
+
+	struct glimpse *glimpses[GLIMPSES]; /* M: NULL: free, or in use */
+	size_t next_glimpse;                /* M */
 
 	struct file *sync_file; /* held since opening, for file_sync_all */
 
@@ -308,6 +314,24 @@ int fold_file(struct jsonl *js, const struct weft_id *id, struct file *f,
 	      struct fold *fold, struct weft_error *err);
 void fold_done(struct fold *fold);
 
+/* ---- glimpse.c: sessions that were seen on the way ---- */
+
+/* One to be filled, before anything is read; NULL: none is to be had.  Ends
+ * with glimpse_end, which takes NULL. */
+struct glimpse *glimpse_begin(struct jsonl *js);
+void glimpse_read(struct glimpse *g, struct catalog *c,
+		  const struct weft_id *id);
+void glimpse_end(struct jsonl *js, struct glimpse *g);
+/* The record of a session that is not in memory, if it was seen; valid as long
+ * as M is held.  Needs M. */
+const struct session_rec *glimpse_find(struct jsonl *js,
+				       const struct weft_id *id);
+/* The same, to be held without M; NULL if there is none.  Ends with
+ * glimpse_end. */
+struct glimpse *glimpse_take(struct jsonl *js, const struct weft_id *id);
+const struct catalog_row *glimpse_row(const struct glimpse *g);
+void glimpses_done(struct jsonl *js);
+
 /* ---- page.c: some lines of a file ---- */
 
 struct page_source {
@@ -315,6 +339,7 @@ struct page_source {
 	struct live_file *file;
 	uint64_t end;
 	uint64_t fork_seq; /* the number before its first */
+	uint64_t head_seq; /* about that of its last; a hint where to look */
 	bool irregular;
 };
 

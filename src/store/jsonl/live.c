@@ -473,10 +473,16 @@ static int load_row(struct jsonl *js, const struct weft_id *id,
 		    struct live **ret, struct weft_error *err)
 {
 	CLEANUP(arena_done) struct arena a;
+	struct glimpse *seen = glimpse_take(js, id);
 	struct catalog_row row;
 	int r;
 
 	arena_init(&a, 0);
+	if (seen) {
+		r = live_load_row(js, glimpse_row(seen), ret, err);
+		glimpse_end(js, seen);
+		return r;
+	}
 	(void)pthread_rwlock_rdlock(&js->catalog_lock);
 	r = catalog_get(js->catalog, id, &a, &row, err);
 	(void)pthread_rwlock_unlock(&js->catalog_lock);

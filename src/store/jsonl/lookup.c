@@ -29,19 +29,13 @@ static bool is_in_memory(struct jsonl *js, const struct weft_id *id)
 	return found;
 }
 
-/*
- * A name of the catalogue.  Who asks for it wants its session next, so that is
- * brought into memory while the file is locked anyway; unless somebody is
- * writing, who would have to be waited for.
- */
+/* A name of the catalogue.  Who asks for it wants its session next. */
 static int name_of_catalog(struct jsonl *js, struct weft_str name,
 			   struct arena *a, struct name_rec *ret,
 			   struct weft_error *err)
 {
-	bool may_load = pthread_mutex_trylock(&js->writer) == 0;
-	struct catalog_row row = { .lsn = 0 };
+	struct glimpse *seen = glimpse_begin(js);
 	struct catalog_name found;
-	struct live *l;
 	int r;
 
 	(void)pthread_rwlock_rdlock(&js->catalog_lock);
@@ -50,19 +44,12 @@ static int name_of_catalog(struct jsonl *js, struct weft_str name,
 		struct catalog *c = catalog_hold(js->catalog);
 
 		r = catalog_get_name(c, name, a, &found, err);
-		if (r == WEFT_OK && may_load &&
-		    !id_is_zero(&found.name.session) &&
-		    !is_in_memory(js, &found.name.session) &&
-		    catalog_get(c, &found.name.session, a, &row, NULL) < 0)
-			row.rec.id = (struct weft_id){ .b = { 0 } };
+		if (r == WEFT_OK && seen && !id_is_zero(&found.name.session) &&
+		    !is_in_memory(js, &found.name.session))
+			glimpse_read(seen, c, &found.name.session);
 	}
 	(void)pthread_rwlock_unlock(&js->catalog_lock);
-	/* Without memory it is only not there yet. */
-	if (!id_is_zero(&row.rec.id) &&
-	    live_load_row(js, &row, &l, NULL) == WEFT_OK)
-		(void)live_evict(js, 0);
-	if (may_load)
-		(void)pthread_mutex_unlock(&js->writer);
+	glimpse_end(js, seen);
 	if (r == WEFT_OK)
 		*ret = found.name;
 	return r;
@@ -367,6 +354,7 @@ static void fill_source(struct live *l, struct page_source *ret)
 		.file = live_file_ref(l->file),
 		.end = l->end,
 		.fork_seq = l->own.rec.fork_seq,
+		.head_seq = l->own.rec.head_seq,
 		.irregular = l->irregular,
 	};
 }

@@ -106,6 +106,7 @@ static int fill(struct jsonl *js, struct live *l, struct op_set *s,
 		.file = l->file,
 		.end = l->end,
 		.fork_seq = l->own.rec.fork_seq,
+		.head_seq = l->own.rec.head_seq,
 		.irregular = l->irregular,
 	};
 	uint64_t head = l->own.rec.head_seq;

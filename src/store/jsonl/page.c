@@ -2,8 +2,10 @@
  * page.c - some lines of a session's file, found by their numbers.
  *
  * DESIGN: numbers rise through the file, so the place of a number is found by
- * halving: look at any place, go to the next line start, read its number.  No
- * index is kept.  Reading backwards takes pieces from the end, looks back in each
+ * looking at any place, going to the next line start, and reading its number.
+ * The next place is where the number would be if all lines were of one length,
+ * which takes a few looks at a file of any size; now and then it is the middle,
+ * so that it never takes many.  No index is kept.  Reading backwards takes pieces from the end, looks back in each
  * for as many lines as are wanted, and reads those forwards.  A file whose numbers do not rise is read whole (index.h).
  */
 #include "base/error.h"
@@ -14,10 +16,9 @@
 #include "store/jsonl/lines.h"
 
 #define PIECE_FIRST KIB(16)
-#define PIECE_BYTES KIB(64)
 #define PAGE_BYTES  MIB(16)
 #define PROBE_BYTES KIB(4)
-#define HALVE_UNTIL KIB(32)
+#define NEAR_BYTES  KIB(16)
 #define PIECE_MAX   KIB(256)
 
 static const char line_start[] = "\n{\"seq\":";
@@ -231,6 +232,34 @@ static int probe(struct reading *g, uint64_t from, uint64_t to,
 	return 0;
 }
 
+/* What is known of the place of a number: at or behind the line at `low`, and
+ * before `high`. */
+struct bounds {
+	uint64_t low, high;
+	uint64_t low_seq, high_seq; /* the latter about, or 0: not known */
+};
+
+/*
+ * Where to look next for `seq`: in turns a little before the place where it
+ * should be and a little behind, so that both ends come nearer.
+ */
+static uint64_t place_to_look(const struct bounds *b, uint64_t seq,
+			      unsigned looks)
+{
+	uint64_t bytes = b->high - b->low, middle = b->low + bytes / 2;
+	uint64_t at, slack;
+
+	if (looks % 4 == 3 || b->high_seq <= seq || seq < b->low_seq)
+		return middle;
+	at = (uint64_t)((double)bytes * (double)(seq - b->low_seq) /
+			(double)(b->high_seq - b->low_seq));
+	slack = NEAR_BYTES / 4 + u64_min(at, bytes - u64_min(at, bytes)) / 64;
+	if (looks % 2 == 0 && at > slack)
+		return b->low + at - slack;
+	at = u64_max(at + slack, NEAR_BYTES);
+	return at < bytes ? b->low + at : middle;
+}
+
 /*
  * A line start at or before the line with number `seq`, and not far from it;
  * *ret_before is the number of the line before it.
@@ -238,25 +267,32 @@ static int probe(struct reading *g, uint64_t from, uint64_t to,
 static int find_place(struct reading *g, uint64_t seq, uint64_t *ret_at,
 		      uint64_t *ret_before)
 {
-	uint64_t low = 0, high = g->src->end;
-	int r = first_line(g, &low);
+	struct bounds b = {
+		.high = g->src->end,
+		.low_seq = g->src->fork_seq + 1,
+		.high_seq = g->src->head_seq + 1,
+	};
+	int r = first_line(g, &b.low);
 
 	*ret_before = g->src->fork_seq;
-	while (r == WEFT_OK && high - low > HALVE_UNTIL &&
-	       seq > *ret_before + 1) {
-		uint64_t mid = low + (high - low) / 2;
+	for (unsigned looks = 0; r == WEFT_OK && b.high > b.low + NEAR_BYTES &&
+				 seq > *ret_before + 1;
+	     looks++) {
+		uint64_t from = place_to_look(&b, seq, looks);
 		uint64_t at = 0, found = 0;
 
-		r = probe(g, mid, high, &at, &found);
+		r = probe(g, from, b.high, &at, &found);
 		if (r == 1 && found <= seq) {
-			low = at;
+			b.low = at;
+			b.low_seq = found;
 			*ret_before = found - 1;
 		} else if (r >= 0) {
-			high = mid;
+			b.high = from;
+			b.high_seq = r == 1 ? found : b.high_seq;
 		}
 		r = r < 0 ? r : WEFT_OK;
 	}
-	*ret_at = low;
+	*ret_at = b.low;
 	return r;
 }
 
@@ -455,28 +491,35 @@ static void cut_page(struct reading *g)
 	}
 }
 
+/* Where in the piece the first line begins that has a larger number. */
+static size_t skip_up_to(struct weft_str piece, uint64_t seq)
+{
+	size_t pos = 0;
+
+	while (pos < piece.len && event_peek_seq(str_skip(piece, pos)) <= seq) {
+		char *nl = memchr(piece.ptr + pos, '\n', piece.len - pos);
+
+		pos = nl ? (size_t)(nl - piece.ptr) + 1 : piece.len;
+	}
+	return pos;
+}
+
 /* Where to begin: behind the line with the last number asked for. */
 static int find_end(struct reading *g, uint64_t *ret)
 {
 	struct weft_str piece = { 0 };
 	uint64_t before;
-	size_t pos = 0;
 	int r;
 
 	*ret = g->src->end;
-	if (g->range->last >= ID_SEQ_MAX)
+	if (g->range->last >= ID_SEQ_MAX ||
+	    (g->src->head_seq && g->range->last >= g->src->head_seq))
 		return WEFT_OK;
 	r = find_place(g, g->range->last + 1, ret, &before);
 	if (r == WEFT_OK && *ret < g->src->end)
-		r = read_piece(g, *ret, PIECE_BYTES, &piece);
+		r = read_piece(g, *ret, NEAR_BYTES, &piece);
 	/* A little too far is as good: what is not wanted is left out. */
-	while (pos < piece.len &&
-	       event_peek_seq(str_skip(piece, pos)) <= g->range->last) {
-		char *nl = memchr(piece.ptr + pos, '\n', piece.len - pos);
-
-		pos = nl ? (size_t)(nl - piece.ptr) + 1 : piece.len;
-	}
-	*ret += pos;
+	*ret += skip_up_to(piece, g->range->last);
 	return r;
 }
 

@@ -14,18 +14,21 @@ static bool copy_live(struct jsonl *js, const struct weft_id *id,
 		      struct arena *a, struct session_rec *ret, int *status,
 		      struct weft_error *err)
 {
+	const struct session_rec *found = NULL;
 	struct live *l;
-	bool found;
 
 	(void)pthread_mutex_lock(&js->mutex);
 	l = live_find(js, id);
-	found = l && !id_is_zero(&l->own.rec.id);
-	if (found) {
+	if (!l) {
+		found = glimpse_find(js, id);
+	} else if (!id_is_zero(&l->own.rec.id)) {
 		live_use(js, l);
-		*status = record_copy(ret, &l->own.rec, a, err);
+		found = &l->own.rec;
 	}
+	if (found)
+		*status = record_copy(ret, found, a, err);
 	(void)pthread_mutex_unlock(&js->mutex);
-	return found;
+	return found != NULL;
 }
 
 static int get_session(struct jsonl *js, const struct weft_id *id,

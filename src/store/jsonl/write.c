@@ -83,6 +83,7 @@ static int view_read_events(struct store_view *v, const struct event_range *r,
 						.file = l->file,
 						.end = l->end,
 						.fork_seq = l->own.rec.fork_seq,
+						.head_seq = l->own.rec.head_seq,
 						.irregular = l->irregular },
 			 r, js->store.limits.page, a, ret, err);
 }
