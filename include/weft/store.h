@@ -616,12 +616,12 @@ struct store_ops {
 			  struct arena *a, struct word_page *ret,
 			  struct weft_error *err);
 	/*
-	 * For whoever erases or purges: when this returns, no word of this
-	 * session is left in the index or in its files, and the session is
-	 * behind from its beginning.  That may be true of other sessions, too.
+	 * For whoever erases or purges: when this returns, no word of these
+	 * sessions is left in the index or in its files, and each is behind
+	 * from its beginning.  Other sessions keep their words.
 	 */
-	int (*drop_words)(struct store *s, const struct weft_id *session,
-			  struct weft_error *err);
+	int (*drop_words)(struct store *s, const struct weft_id *sessions,
+			  size_t n, struct weft_error *err);
 
 	/*
 	 * Wait until something was written since *stamp (0 at first) or for

@@ -327,11 +327,8 @@ static int maintain(struct dropping *d, uint32_t task,
 static int drop_words(struct dropping *d)
 {
 	struct store *s = d->engine->store;
-	int r = WEFT_OK;
 
-	for (size_t i = 0; i < d->n_ids && r == WEFT_OK; i++)
-		r = s->ops->drop_words(s, &d->ids[i], d->err);
-	return r;
+	return s->ops->drop_words(s, d->ids, d->n_ids, d->err);
 }
 
 int dropping_end(struct dropping *d)

@@ -222,13 +222,14 @@ static int fault_find_words(struct store *s, const struct word_query *q,
 						    err);
 }
 
-static int fault_drop_words(struct store *s, const struct weft_id *session,
-			    struct weft_error *err)
+static int fault_drop_words(struct store *s, const struct weft_id *sessions,
+			    size_t n, struct weft_error *err)
 {
 	int r = strike(s, FAULT_WORDS, err);
 
 	return r < 0 ? r :
-		       inner_of(s)->ops->drop_words(inner_of(s), session, err);
+		       inner_of(s)->ops->drop_words(inner_of(s), sessions, n,
+						    err);
 }
 
 static int fault_wait(struct store *s, uint64_t *stamp, int64_t timeout_ms,

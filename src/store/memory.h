@@ -118,7 +118,7 @@ int memory_put_words(struct store *s, uint64_t epoch,
 int memory_find_words(struct store *s, const struct word_query *q,
 		      struct arena *a, struct word_page *ret,
 		      struct weft_error *err);
-int memory_drop_words(struct store *s, const struct weft_id *session,
+int memory_drop_words(struct store *s, const struct weft_id *sessions, size_t n,
 		      struct weft_error *err);
 
 int memory_maintain(struct store *s, uint32_t task, struct store_report *report,

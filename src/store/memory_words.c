@@ -33,10 +33,11 @@ int memory_put_words(struct store *s, uint64_t epoch,
 	return memory_check_writable(memory_of(s), err);
 }
 
-int memory_drop_words(struct store *s, const struct weft_id *session,
+int memory_drop_words(struct store *s, const struct weft_id *sessions, size_t n,
 		      struct weft_error *err)
 {
-	(void)session;
+	(void)sessions;
+	(void)n;
 	return memory_check_writable(memory_of(s), err);
 }
 

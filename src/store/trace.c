@@ -227,13 +227,13 @@ static int trace_find_words(struct store *s, const struct word_query *q,
 	return tell(s, from, r, "find_words terms=%zu", q->n_terms);
 }
 
-static int trace_drop_words(struct store *s, const struct weft_id *session,
-			    struct weft_error *err)
+static int trace_drop_words(struct store *s, const struct weft_id *sessions,
+			    size_t n, struct weft_error *err)
 {
 	int64_t from = clock_mono_us();
-	int r = inner_of(s)->ops->drop_words(inner_of(s), session, err);
+	int r = inner_of(s)->ops->drop_words(inner_of(s), sessions, n, err);
 
-	return tell(s, from, r, "drop_words session=%s", id_text(session).text);
+	return tell(s, from, r, "drop_words sessions=%zu", n);
 }
 
 static int trace_wait(struct store *s, uint64_t *stamp, int64_t timeout_ms,

@@ -22,6 +22,7 @@ static const struct suite *const suites[] = {
 	&rewrite_suite,
 	&name_suite,
 	&list_suite,
+	&word_suite,
 	&blob_suite,
 	&wait_suite,
 	&task_suite,

@@ -195,7 +195,7 @@ extern const struct suite event_suite, write_suite, name_suite, list_suite,
 	compat_hygge_basic_suite, compat_hygge_fork_suite,
 	compat_hygge_rest_suite, compat_pico_subturn_suite,
 	compat_pico_turn_suite;
-extern const struct suite rewrite_suite, public_search_suite, public_drop_suite,
-	public_drop_random_suite, drop_race_suite;
+extern const struct suite rewrite_suite, word_suite, public_search_suite,
+	public_drop_suite, public_drop_random_suite, drop_race_suite;
 
 #endif

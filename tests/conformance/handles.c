@@ -362,7 +362,7 @@ static int call_everything(void *ctx)
 		says_fork(ops->find_words(s, &(struct word_query){ 0 }, a,
 					  &words, err),
 			  err),
-		says_fork(ops->drop_words(s, id, err), err),
+		says_fork(ops->drop_words(s, id, 1, err), err),
 		says_fork(ops->wait(s, &stamp, -1, err), err),
 		says_fork(ops->maintain(s, TASK_VERIFY, &report, err), err),
 		says_fork(ops->maintain(s, TASK_CHECKPOINT, &report, err), err),

@@ -555,7 +555,7 @@ int jsonl_put_words(struct store *s, uint64_t epoch, const struct word_batch *v,
 int jsonl_find_words(struct store *s, const struct word_query *q,
 		     struct arena *a, struct word_page *ret,
 		     struct weft_error *err);
-int jsonl_drop_words(struct store *s, const struct weft_id *session,
+int jsonl_drop_words(struct store *s, const struct weft_id *sessions, size_t n,
 		     struct weft_error *err);
 
 /* ---- the slots ---- */

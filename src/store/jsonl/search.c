@@ -7,7 +7,8 @@
  * What is behind is found without looking at all sessions: those of the overlay
  * are in memory, and of the others the catalogue knows the order in which they
  * were last changed.  search.db says up to where in that order nothing is
- * behind; that moves on with the words that are put.
+ * behind; that moves on with the words that are put.  Sessions whose words were
+ * dropped are noted there by name.
  */
 #include <stdlib.h>
 
@@ -44,19 +45,17 @@ static int use(struct jsonl *js, bool make,
 
 /* ---- what is behind ---- */
 
-/* Sessions whose newest events only the overlay knows; by their ids. */
+/* Sessions whose newest events only the overlay knows, and those whose words
+ * were dropped; by their ids. */
 struct overlay {
 	struct word_behind *v;
 	size_t n, room;
 	bool failed;
 };
 
-static void note_dirty(void *ctx, struct table_node *node)
+static void overlay_add(struct overlay *o, const struct word_behind *b)
 {
-	const struct live *l = TABLE_ENTRY(node, struct live, node);
-	struct overlay *o = ctx;
-
-	if (!l->is_dirty || o->failed)
+	if (o->failed)
 		return;
 	if (o->n == o->room) {
 		size_t room = o->room ? 2 * o->room : 64;
@@ -69,8 +68,17 @@ static void note_dirty(void *ctx, struct table_node *node)
 		o->v = v;
 		o->room = room;
 	}
-	o->v[o->n++] = (struct word_behind){ l->id, l->own.rec.fork_seq,
-					     l->own.rec.head_seq };
+	o->v[o->n++] = *b;
+}
+
+static void note_dirty(void *ctx, struct table_node *node)
+{
+	const struct live *l = TABLE_ENTRY(node, struct live, node);
+	struct word_behind b = { l->id, l->own.rec.fork_seq,
+				 l->own.rec.head_seq };
+
+	if (l->is_dirty)
+		overlay_add(ctx, &b);
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -80,6 +88,14 @@ static int compare_ids(const void *a, const void *b)
 	return id_cmp(&x->session, &y->session);
 }
 
+static int overlay_sort(struct overlay *o, struct weft_error *err)
+{
+	if (o->failed)
+		return fail_no_memory(err);
+	SORT(o->v, o->n, compare_ids);
+	return WEFT_OK;
+}
+
 /* Before the catalogue is looked at: what leaves the one is in the other. */
 static int read_overlay(struct jsonl *js, struct overlay *o,
 			struct weft_error *err)
@@ -87,10 +103,7 @@ static int read_overlay(struct jsonl *js, struct overlay *o,
 	(void)pthread_mutex_lock(&js->mutex);
 	table_each(&js->sessions, note_dirty, o);
 	(void)pthread_mutex_unlock(&js->mutex);
-	if (o->failed)
-		return fail_no_memory(err);
-	SORT(o->v, o->n, compare_ids);
-	return WEFT_OK;
+	return overlay_sort(o, err);
 }
 
 static void overlay_done(struct overlay *o)
@@ -179,12 +192,46 @@ static int look_at_catalog(struct look *l, struct sqlite3 *db,
 	return WEFT_OK;
 }
 
+/* Those whose words were dropped, as the catalogue knows them; who is not there
+ * is in the overlay, or gone by now. */
+static int add_dropped(struct look *l, struct sqlite3 *db,
+		       struct weft_error *err)
+{
+	CLEANUP(arena_done) struct arena a;
+	size_t n = 0, had = l->overlay.n;
+	struct weft_id *ids = NULL;
+	int r;
+
+	arena_init(&a, 0);
+	r = search_db_get_dropped(db, &a, &ids, &n, err);
+	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
+		struct overlay dirty = { .v = l->overlay.v, .n = had };
+		struct catalog_row row;
+		struct word_behind b;
+
+		if (overlay_has(&dirty, &ids[i]))
+			continue;
+		(void)pthread_rwlock_rdlock(&l->js->catalog_lock);
+		r = catalog_get(l->js->catalog, &ids[i], &a, &row, err);
+		(void)pthread_rwlock_unlock(&l->js->catalog_lock);
+		b = (struct word_behind){ ids[i], row.rec.fork_seq,
+					  row.rec.head_seq };
+		if (r == WEFT_OK)
+			overlay_add(&l->overlay, &b);
+		else if (r == WEFT_NOT_FOUND)
+			r = WEFT_OK;
+	}
+	return r == WEFT_OK ? overlay_sort(&l->overlay, err) : r;
+}
+
 static int look_at_all(void *ctx, struct sqlite3 *db, struct weft_error *err)
 {
 	struct look *l = ctx;
 	struct overlay *o = &l->overlay;
-	int r;
+	int r = add_dropped(l, db, err);
 
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < o->n; i++) {
 		struct word_behind b = o->v[i];
 
@@ -401,11 +448,56 @@ void search_rescan(struct jsonl *js)
 		(void)use(js, false, rescan, NULL, &none, NULL);
 }
 
-int jsonl_drop_words(struct store *s, const struct weft_id *session,
+struct dropping {
+	const struct weft_id *sessions;
+	uint64_t *heads;
+	size_t n;
+};
+
+static int drop(void *ctx, struct sqlite3 *db, struct weft_error *err)
+{
+	const struct dropping *d = ctx;
+	int r = search_db_exec(db, "BEGIN IMMEDIATE", err);
+
+	if (r == WEFT_OK)
+		r = search_db_drop(db, d->sessions, d->heads, d->n, err);
+	if (r == WEFT_OK)
+		r = search_db_exec(db, "COMMIT", err);
+	if (r < 0)
+		(void)search_db_exec(db, "ROLLBACK", NULL);
+	return r;
+}
+
+/* What a session says from here on has a later place in the order of changes
+ * than anything that was looked through. */
+static int get_heads(struct jsonl *js, struct dropping *d, struct arena *a,
 		     struct weft_error *err)
 {
+	struct session_rec *recs = ARENA_ARRAY(a, struct session_rec, d->n);
+	int r;
+
+	d->heads = ARENA_ARRAY(a, uint64_t, d->n);
+	if (!recs || !d->heads)
+		return arena_error(a, err);
+	r = jsonl_get_sessions(&js->store, d->sessions, d->n, a, recs, err);
+	for (size_t i = 0; i < d->n && r == WEFT_OK; i++)
+		d->heads[i] = recs[i].head_seq;
+	return r;
+}
+
+int jsonl_drop_words(struct store *s, const struct weft_id *sessions, size_t n,
+		     struct weft_error *err)
+{
+	struct dropping d = { .sessions = sessions, .n = n };
+	CLEANUP(arena_done) struct arena a;
+	bool none;
 	int r = check_writable(jsonl_of(s), err);
 
-	(void)session;
-	return r == WEFT_OK ? search_clear(jsonl_of(s), err) : r;
+	arena_init(&a, 0);
+	if (r == WEFT_OK)
+		r = get_heads(jsonl_of(s), &d, &a, err);
+	if (r == WEFT_OK)
+		r = use(jsonl_of(s), false, drop, &d, &none, err);
+	/* One that it cannot be taken from is gone. */
+	return r == WEFT_CORRUPT ? WEFT_OK : r;
 }

@@ -17,7 +17,7 @@
 #define BUSY_MS        5000
 
 /* One more whenever the tables or the tokens of a text become others. */
-#define SEARCH_VERSION 1
+#define SEARCH_VERSION 2
 
 static const char tables[] =
 	"CREATE TABLE search_meta(one INTEGER PRIMARY KEY CHECK(one=1),"
@@ -25,7 +25,9 @@ static const char tables[] =
 	"epoch INTEGER NOT NULL) STRICT;"
 	"INSERT INTO search_meta VALUES(1,zeroblob(16),0,0,random()>>2);"
 	"CREATE TABLE search_marks(session BLOB PRIMARY KEY NOT NULL,"
-	"seq INTEGER NOT NULL) WITHOUT ROWID, STRICT;" WORDS_TABLES;
+	"seq INTEGER NOT NULL) WITHOUT ROWID, STRICT;"
+	"CREATE TABLE search_dropped(session BLOB PRIMARY KEY NOT NULL,"
+	"head INTEGER NOT NULL) WITHOUT ROWID, STRICT;" WORDS_TABLES;
 
 /* ---- statements ---- */
 
@@ -171,6 +173,23 @@ static int set_mark(struct sqlite3 *db, const struct weft_id *session,
 	return step_done(db, stmt, err);
 }
 
+/* The words are there again up to what was the head. */
+static int forget_dropped(struct sqlite3 *db, const struct weft_id *session,
+			  uint64_t seq, struct weft_error *err)
+{
+	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
+	int r = prepare(db,
+			"DELETE FROM search_dropped"
+			" WHERE session=?1 AND head<=?2",
+			&stmt, err);
+
+	if (r < 0)
+		return r;
+	bind_id(stmt, 1, session);
+	(void)sqlite3_bind_int64(stmt, 2, (sqlite3_int64)seq);
+	return step_done(db, stmt, err);
+}
+
 int search_db_put(struct sqlite3 *db, const struct word_batch *b,
 		  struct weft_error *err)
 {
@@ -182,7 +201,72 @@ int search_db_put(struct sqlite3 *db, const struct word_batch *b,
 	rc = words_put(db, &b->session, b->docs, b->n);
 	if (rc != SQLITE_OK)
 		return search_db_fail(db, rc, err);
-	return set_mark(db, &b->session, b->to, err);
+	r = set_mark(db, &b->session, b->to, err);
+	return r == WEFT_OK ? forget_dropped(db, &b->session, b->to, err) : r;
+}
+
+static int note_dropped(struct sqlite3 *db, const struct weft_id *session,
+			uint64_t head, struct weft_error *err)
+{
+	CLEANUP(finalize) struct sqlite3_stmt *mark = NULL, *note = NULL;
+	int r = prepare(db, "DELETE FROM search_marks WHERE session=?1", &mark,
+			err);
+
+	if (r == WEFT_OK)
+		r = prepare(db, "REPLACE INTO search_dropped VALUES(?1,?2)",
+			    &note, err);
+	if (r < 0)
+		return r;
+	bind_id(mark, 1, session);
+	bind_id(note, 1, session);
+	(void)sqlite3_bind_int64(note, 2, (sqlite3_int64)head);
+	r = step_done(db, mark, err);
+	return r == WEFT_OK ? step_done(db, note, err) : r;
+}
+
+int search_db_drop(struct sqlite3 *db, const struct weft_id *sessions,
+		   const uint64_t *heads, size_t n, struct weft_error *err)
+{
+	int rc = words_drop(db, sessions, n), r = WEFT_OK;
+
+	if (rc != SQLITE_OK)
+		return search_db_fail(db, rc, err);
+	for (size_t i = 0; i < n && r == WEFT_OK; i++)
+		r = note_dropped(db, &sessions[i], heads[i], err);
+	if (r == WEFT_OK)
+		r = search_db_exec(db,
+				   "DELETE FROM search_dropped WHERE head=0;"
+				   "UPDATE search_meta SET epoch=epoch+1;",
+				   err);
+	return r;
+}
+
+int search_db_get_dropped(struct sqlite3 *db, struct arena *a,
+			  struct weft_id **ret, size_t *ret_n,
+			  struct weft_error *err)
+{
+	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
+	int64_t n = 0;
+	int rc, r = ask(db, "SELECT count(*) FROM search_dropped", &n, err);
+
+	*ret_n = 0;
+	if (r == WEFT_OK)
+		r = prepare(db, "SELECT session FROM search_dropped LIMIT ?1",
+			    &stmt, err);
+	if (r < 0)
+		return r;
+	*ret = ARENA_ARRAY(a, struct weft_id, (size_t)n);
+	if (!*ret)
+		return arena_error(a, err);
+	(void)sqlite3_bind_int64(stmt, 1, n);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct weft_id *id = &(*ret)[(*ret_n)++];
+
+		if (sqlite3_column_bytes(stmt, 0) != (int)sizeof(*id))
+			return search_db_fail(db, SQLITE_CORRUPT, err);
+		memcpy(id, sqlite3_column_blob(stmt, 0), sizeof(*id));
+	}
+	return rc == SQLITE_DONE ? WEFT_OK : search_db_fail(db, rc, err);
 }
 
 int search_db_clear(struct sqlite3 *db, struct weft_error *err)
@@ -194,6 +278,7 @@ int search_db_clear(struct sqlite3 *db, struct weft_error *err)
 	return search_db_exec(
 		db,
 		"DELETE FROM search_marks;"
+		"DELETE FROM search_dropped;"
 		"UPDATE search_meta SET lsn=0,row=0,epoch=epoch+1;",
 		err);
 }

@@ -73,6 +73,13 @@ int search_db_set_place(struct sqlite3 *db, const struct search_place *place,
  * as it is if there are none. */
 int search_db_get_marks(struct sqlite3 *db, struct word_behind *v, size_t n,
 			struct weft_error *err);
+/* Sessions whose words were dropped: they are behind, whatever the place says.
+ * Each with its head of then; with 0 it is gone and noted no more. */
+int search_db_drop(struct sqlite3 *db, const struct weft_id *sessions,
+		   const uint64_t *heads, size_t n, struct weft_error *err);
+int search_db_get_dropped(struct sqlite3 *db, struct arena *a,
+			  struct weft_id **ret, size_t *ret_n,
+			  struct weft_error *err);
 /* Take in one batch, unless somebody else has been there. */
 int search_db_put(struct sqlite3 *db, const struct word_batch *b,
 		  struct weft_error *err);

@@ -239,7 +239,7 @@ static int do_alone(struct jsonl *js, uint32_t task,
 		r = collect_blobs(js, report, err);
 	checkpoint_unlock(js);
 	/* The words follow again, when somebody searches. */
-	if (r == WEFT_OK && task != TASK_BLOBS)
+	if (r == WEFT_OK && (task == TASK_REPAIR || task == TASK_REINDEX))
 		r = search_clear(js, err);
 	return r;
 }

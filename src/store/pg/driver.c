@@ -272,5 +272,6 @@ const struct sql_driver pg_driver = {
 	.put_words = pg_put_words,
 	.find_words = pg_find_words,
 	.drop_words = pg_drop_words,
+	.clear_words = pg_clear_words,
 	.committed = pg_committed,
 };

@@ -143,8 +143,9 @@ int pg_put_words(struct sql_conn *c, const struct word_batch *b,
 int pg_find_words(struct sql_conn *c, const struct word_query *q, size_t limit,
 		  struct arena *a, struct word_page *ret,
 		  struct weft_error *err);
-int pg_drop_words(struct sql_conn *c, const struct weft_id *session,
-		  bool *ret_all, struct weft_error *err);
+int pg_drop_words(struct sql_conn *c, const struct weft_id *sessions, size_t n,
+		  struct weft_error *err);
+int pg_clear_words(struct sql_conn *c, struct weft_error *err);
 
 /* ---- the rest ---- */
 

@@ -24,6 +24,7 @@ static const char *const own_migrations[SQL_SCHEMA_VERSION] = {
 	[2] = "",
 	[3] = "",
 	[4] = "",
+	[5] = "",
 };
 
 /* -1: there are none. */

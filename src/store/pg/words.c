@@ -114,12 +114,18 @@ int pg_find_words(struct sql_conn *c, const struct word_query *q, size_t limit,
 	return r;
 }
 
-int pg_drop_words(struct sql_conn *c, const struct weft_id *session,
-		  bool *ret_all, struct weft_error *err)
+int pg_drop_words(struct sql_conn *c, const struct weft_id *sessions, size_t n,
+		  struct weft_error *err)
 {
-	*ret_all = !session;
-	if (!session)
-		return sql_run(c, PG_CLEAR_WORDS, NULL, NULL, NULL, err);
-	return sql_run(c, PG_DROP_WORDS, SQL_ROW(sql_id(session)), NULL, NULL,
-		       err);
+	int r = WEFT_OK;
+
+	for (size_t i = 0; i < n && r == WEFT_OK; i++)
+		r = sql_run(c, PG_DROP_WORDS, SQL_ROW(sql_id(&sessions[i])),
+			    NULL, NULL, err);
+	return r;
+}
+
+int pg_clear_words(struct sql_conn *c, struct weft_error *err)
+{
+	return sql_run(c, PG_CLEAR_WORDS, NULL, NULL, NULL, err);
 }

@@ -88,15 +88,15 @@ struct sql_driver {
 	int (*backup)(struct sql_store *s, struct store_report *report,
 		      struct weft_error *err);
 	/* The index of words (weft/store.h); in a transaction, but for
-	 * reading.  Dropping may drop more than what is asked for, and says
-	 * that it was all. */
+	 * reading. */
 	int (*put_words)(struct sql_conn *c, const struct word_batch *b,
 			 struct weft_error *err);
 	int (*find_words)(struct sql_conn *c, const struct word_query *q,
 			  size_t limit, struct arena *a, struct word_page *ret,
 			  struct weft_error *err);
-	int (*drop_words)(struct sql_conn *c, const struct weft_id *session,
-			  bool *ret_all, struct weft_error *err);
+	int (*drop_words)(struct sql_conn *c, const struct weft_id *sessions,
+			  size_t n, struct weft_error *err);
+	int (*clear_words)(struct sql_conn *c, struct weft_error *err);
 	/* Tell others that something was committed. */
 	void (*committed)(struct sql_store *s);
 };
@@ -276,10 +276,8 @@ int sql_rebuild(struct sql_conn *c, struct weft_error *err);
 /* Put events into their table whose numbers nobody else has. */
 int sql_put_events(struct sql_conn *c, const struct store_event *const *v,
 		   size_t n, struct arena *a, struct weft_error *err);
-/* Take words out of the index, of one session or (NULL) of all; inside a
- * transaction. */
-int sql_drop_words(struct sql_conn *c, const struct weft_id *session,
-		   struct weft_error *err);
+/* Take all words out of the index; inside a transaction. */
+int sql_clear_words(struct sql_conn *c, struct weft_error *err);
 int sql_no_such_blob(const struct blob_ref *ref, struct weft_error *err);
 
 /* ---- references to blobs ---- */
@@ -339,8 +337,8 @@ int sql_store_put_words(struct store *s, uint64_t epoch,
 int sql_store_find_words(struct store *s, const struct word_query *q,
 			 struct arena *a, struct word_page *ret,
 			 struct weft_error *err);
-int sql_store_drop_words(struct store *s, const struct weft_id *session,
-			 struct weft_error *err);
+int sql_store_drop_words(struct store *s, const struct weft_id *sessions,
+			 size_t n, struct weft_error *err);
 int sql_store_maintain(struct store *s, uint32_t task,
 		       struct store_report *report, struct weft_error *err);
 /* What both databases can say of their health. */

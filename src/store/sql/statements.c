@@ -97,7 +97,8 @@ static const char one_op_index[] =
  * again as it is now, whatever it was.
  */
 static const char *const migrations[SQL_SCHEMA_VERSION] = {
-	[0] = kept_tables, [1] = "", [2] = "", [3] = "", [4] = one_op_index,
+	[0] = kept_tables, [1] = "",           [2] = "",
+	[3] = "",          [4] = one_op_index, [5] = "",
 };
 
 void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,

@@ -412,7 +412,7 @@ static int rebuild_all(struct walk *w)
 		r = put_all(w);
 	/* The words follow again, when somebody searches. */
 	if (r == WEFT_OK)
-		r = sql_drop_words(w->c, NULL, w->err);
+		r = sql_clear_words(w->c, w->err);
 	if (r == WEFT_OK)
 		w->report->changed = differences + w->refs_changed + lone;
 	arena_done(&w->scratch);

@@ -88,7 +88,7 @@ enum sql_statement {
 #define SQL_TEXT_MAX       KIB(64)
 
 /* Of a version's tables; what an open store must have. */
-#define SQL_SCHEMA_VERSION 5
+#define SQL_SCHEMA_VERSION 6
 
 struct sql_text {
 	struct buf sql; /* as the database wants it */

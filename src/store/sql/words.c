@@ -120,33 +120,38 @@ int sql_store_find_words(struct store *store, const struct word_query *q,
 		c, q, match_hit_limit(q, &store->limits), a, ret, err);
 }
 
-int sql_drop_words(struct sql_conn *c, const struct weft_id *session,
-		   struct weft_error *err)
+int sql_clear_words(struct sql_conn *c, struct weft_error *err)
 {
-	bool all = false;
 	int r = sql_run(c, Q_NEXT_EPOCH, NULL, NULL, NULL, err);
 
 	if (r == WEFT_OK)
-		r = c->store->driver->drop_words(c, session, &all, err);
-	if (r < 0)
-		return r;
-	if (all || !session)
-		return sql_run(c, Q_UNMARK_ALL, NULL, NULL, NULL, err);
-	return sql_run(c, Q_UNMARK, SQL_ROW(sql_id(session)), NULL, NULL, err);
+		r = c->store->driver->clear_words(c, err);
+	return r == WEFT_OK ? sql_run(c, Q_UNMARK_ALL, NULL, NULL, NULL, err) :
+			      r;
 }
+
+struct dropping {
+	const struct weft_id *sessions;
+	size_t n;
+};
 
 static int drop_words(struct sql_conn *c, void *ctx, struct weft_error *err)
 {
-	return sql_drop_words(c, ctx, err);
+	const struct dropping *d = ctx;
+	int r = sql_run(c, Q_NEXT_EPOCH, NULL, NULL, NULL, err);
+
+	if (r == WEFT_OK)
+		r = c->store->driver->drop_words(c, d->sessions, d->n, err);
+	for (size_t i = 0; i < d->n && r == WEFT_OK; i++)
+		r = sql_run(c, Q_UNMARK, SQL_ROW(sql_id(&d->sessions[i])), NULL,
+			    NULL, err);
+	return r;
 }
 
-int sql_store_drop_words(struct store *store, const struct weft_id *session,
-			 struct weft_error *err)
+int sql_store_drop_words(struct store *store, const struct weft_id *sessions,
+			 size_t n, struct weft_error *err)
 {
-	struct weft_id id;
+	struct dropping d = { sessions, n };
 
-	if (session)
-		id = *session;
-	return sql_transaction(sql_of(store), drop_words, session ? &id : NULL,
-			       err);
+	return sql_transaction(sql_of(store), drop_words, &d, err);
 }

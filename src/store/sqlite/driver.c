@@ -440,14 +440,20 @@ static int conn_find_words(struct sql_conn *c, const struct word_query *q,
 	return rc == SQLITE_OK ? WEFT_OK : conn_fail(k, rc, err);
 }
 
-static int conn_drop_words(struct sql_conn *c, const struct weft_id *session,
-			   bool *ret_all, struct weft_error *err)
+static int conn_drop_words(struct sql_conn *c, const struct weft_id *sessions,
+			   size_t n, struct weft_error *err)
+{
+	struct sqlite_conn *k = conn_of(c);
+	int rc = words_drop(k->db, sessions, n);
+
+	return rc == SQLITE_OK ? WEFT_OK : conn_fail(k, rc, err);
+}
+
+static int conn_clear_words(struct sql_conn *c, struct weft_error *err)
 {
 	struct sqlite_conn *k = conn_of(c);
 	int rc = words_clear(k->db);
 
-	(void)session;
-	*ret_all = true;
 	return rc == SQLITE_OK ? WEFT_OK : conn_fail(k, rc, err);
 }
 
@@ -467,5 +473,6 @@ const struct sql_driver sqlite_driver = {
 	.put_words = conn_put_words,
 	.find_words = conn_find_words,
 	.drop_words = conn_drop_words,
+	.clear_words = conn_clear_words,
 	.committed = sqlite_ring,
 };

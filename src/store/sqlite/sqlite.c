@@ -248,10 +248,11 @@ static int checkpoint(struct sqlite_store *s, struct weft_error *err)
 }
 
 /* The log has what was in the index, too. */
-static int sqlite_drop_words(struct store *store, const struct weft_id *session,
+static int sqlite_drop_words(struct store *store,
+			     const struct weft_id *sessions, size_t n,
 			     struct weft_error *err)
 {
-	int r = sql_store_drop_words(store, session, err);
+	int r = sql_store_drop_words(store, sessions, n, err);
 
 	return r == WEFT_OK ? checkpoint(store_of(store), err) : r;
 }

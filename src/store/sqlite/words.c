@@ -1,7 +1,9 @@
 /* words.c - an index of words in an SQLite file; words.h has its design. */
 #include "store/sqlite/words.h"
 
+#include <assert.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -46,23 +48,6 @@ static int bind_id(struct sqlite3_stmt *stmt, int i, const struct weft_id *id)
 	return sqlite3_bind_blob(stmt, i, id, sizeof(*id), SQLITE_STATIC);
 }
 
-/* ---- putting ---- */
-
-struct putting {
-	struct sqlite3 *db;
-	const struct weft_id *session;
-	struct sqlite3_stmt *last, *place, *words;
-	struct buf text;
-};
-
-static void putting_done(struct putting *p)
-{
-	finalize(&p->last);
-	finalize(&p->place);
-	finalize(&p->words);
-	buf_done(&p->text);
-}
-
 static int prepare(struct sqlite3 *db, const char *sql,
 		   struct sqlite3_stmt **ret)
 {
@@ -75,6 +60,147 @@ static int run(struct sqlite3_stmt *stmt)
 
 	(void)sqlite3_reset(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* ---- shards ---- */
+
+struct shard {
+	int64_t number, docs;
+	int64_t newest; /* no document has a higher number */
+};
+
+#define SHARD_SQL_BYTES 1024
+
+/* Statements on the table of a shard; `@` stands for its number. */
+static void shard_sql(char sql[SHARD_SQL_BYTES], const char *pattern,
+		      const struct shard *shard)
+{
+	size_t n = 0;
+
+	for (; *pattern && n + 24 < SHARD_SQL_BYTES; pattern++) {
+		if (*pattern == '@')
+			n += (size_t)snprintf(sql + n, SHARD_SQL_BYTES - n,
+					      "%lld", (long long)shard->number);
+		else
+			sql[n++] = *pattern;
+	}
+	assert(!*pattern);
+	sql[n] = '\0';
+}
+
+static int shard_prepare(struct sqlite3 *db, const char *pattern,
+			 const struct shard *shard, struct sqlite3_stmt **ret)
+{
+	char sql[SHARD_SQL_BYTES];
+
+	shard_sql(sql, pattern, shard);
+	return prepare(db, sql, ret);
+}
+
+static int shard_exec(struct sqlite3 *db, const char *pattern,
+		      const struct shard *shard)
+{
+	char sql[SHARD_SQL_BYTES];
+
+	shard_sql(sql, pattern, shard);
+	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+/* All of them, the newest first. */
+static int get_shards(struct sqlite3 *db, struct arena *a, struct shard **ret,
+		      size_t *ret_n)
+{
+	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
+	size_t n = 0, room = 0;
+	struct shard *v = NULL;
+	int rc = prepare(db,
+			 "SELECT shard,docs,newest FROM search_shards"
+			 " ORDER BY newest DESC",
+			 &stmt);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		if (n == room) {
+			struct shard *more;
+
+			room = room ? 2 * room : 16;
+			more = ARENA_ARRAY(a, struct shard, room);
+			if (!more)
+				return SQLITE_NOMEM;
+			if (n)
+				memcpy(more, v, n * sizeof(*v));
+			v = more;
+		}
+		v[n++] = (struct shard){
+			.number = sqlite3_column_int64(stmt, 0),
+			.docs = sqlite3_column_int64(stmt, 1),
+			.newest = sqlite3_column_int64(stmt, 2),
+		};
+	}
+	*ret = v;
+	*ret_n = n;
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int remove_shard(struct sqlite3 *db, const struct shard *shard)
+{
+	return shard_exec(db,
+			  "DROP TABLE search_words_@;"
+			  "DELETE FROM search_shards WHERE shard=@;",
+			  shard);
+}
+
+/* The last one, or a new one behind it if that is full. */
+static int open_shard(struct sqlite3 *db, struct shard *ret)
+{
+	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
+	int rc = prepare(db,
+			 "SELECT shard,docs,newest FROM search_shards"
+			 " ORDER BY shard DESC LIMIT 1",
+			 &stmt);
+
+	*ret = (struct shard){ .docs = WORDS_SHARD_DOCS };
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		*ret = (struct shard){
+			.number = sqlite3_column_int64(stmt, 0),
+			.docs = sqlite3_column_int64(stmt, 1),
+			.newest = sqlite3_column_int64(stmt, 2),
+		};
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		return rc;
+	if (ret->docs < WORDS_SHARD_DOCS)
+		return SQLITE_OK;
+	finalize(&stmt);
+	stmt = NULL;
+	*ret = (struct shard){ .number = ret->number + 1 };
+	return shard_exec(db,
+			  "CREATE VIRTUAL TABLE search_words_@ USING fts5("
+			  "words,content='',detail=none,columnsize=0,"
+			  "tokenize='ascii');"
+			  "INSERT INTO search_shards VALUES(@,0,0);",
+			  ret);
+}
+
+/* ---- putting ---- */
+
+struct putting {
+	struct sqlite3 *db;
+	const struct weft_id *session;
+	struct shard shard;
+	struct sqlite3_stmt *last, *place, *words;
+	struct buf text;
+};
+
+static void putting_done(struct putting *p)
+{
+	finalize(&p->last);
+	finalize(&p->place);
+	finalize(&p->words);
+	buf_done(&p->text);
 }
 
 /* The next number of this time, or of the next with room. */
@@ -121,7 +247,28 @@ static int put_doc(struct putting *p, const struct word_doc *d)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_text64(p->words, 2, p->text.ptr, p->text.len,
 					 SQLITE_STATIC, SQLITE_UTF8);
-	return rc == SQLITE_OK ? run(p->words) : rc;
+	if (rc == SQLITE_OK)
+		rc = run(p->words);
+	p->shard.docs++;
+	if (doc > p->shard.newest)
+		p->shard.newest = doc;
+	return rc;
+}
+
+static int save_shard(struct sqlite3 *db, const struct shard *shard)
+{
+	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
+	int rc = prepare(db,
+			 "UPDATE search_shards SET docs=?2,newest=?3"
+			 " WHERE shard=?1",
+			 &stmt);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	(void)sqlite3_bind_int64(stmt, 1, shard->number);
+	(void)sqlite3_bind_int64(stmt, 2, shard->docs);
+	(void)sqlite3_bind_int64(stmt, 3, shard->newest);
+	return run(stmt);
 }
 
 int words_put(struct sqlite3 *db, const struct weft_id *session,
@@ -134,41 +281,36 @@ int words_put(struct sqlite3 *db, const struct weft_id *session,
 	if (n == 0)
 		return SQLITE_OK;
 	buf_init(&p.text, 0);
-	rc = prepare(db,
-		     "SELECT max(doc) FROM search_docs"
-		     " WHERE doc BETWEEN ?1 AND ?2",
-		     &p.last);
+	rc = open_shard(db, &p.shard);
+	if (rc == SQLITE_OK)
+		rc = prepare(db,
+			     "SELECT max(doc) FROM search_docs"
+			     " WHERE doc BETWEEN ?1 AND ?2",
+			     &p.last);
 	if (rc == SQLITE_OK)
 		rc = prepare(db, "INSERT INTO search_docs VALUES(?1,?2,?3)",
 			     &p.place);
 	if (rc == SQLITE_OK)
-		rc = prepare(db,
-			     "INSERT INTO search_words(rowid,words)"
-			     " VALUES(?1,?2)",
-			     &p.words);
+		rc = shard_prepare(db,
+				   "INSERT INTO search_words_@(rowid,words)"
+				   " VALUES(?1,?2)",
+				   &p.shard, &p.words);
 	for (size_t i = 0; i < n && rc == SQLITE_OK; i++)
 		rc = put_doc(&p, &docs[i]);
-	return rc;
-}
-
-int words_clear(struct sqlite3 *db)
-{
-	return sqlite3_exec(db,
-			    "INSERT INTO search_words(search_words)"
-			    " VALUES('delete-all');"
-			    "DELETE FROM search_docs;",
-			    NULL, NULL, NULL);
+	return rc == SQLITE_OK ? save_shard(db, &p.shard) : rc;
 }
 
 /* ---- finding ---- */
 
-/* A page being filled, from the newest on. */
+/* A page being filled, from the newest on, a shard at a time. */
 struct filling {
 	const struct word_query *query;
 	size_t limit;
 	struct arena *arena;
 	struct word_hit *v;
 	size_t n, room;
+	size_t before;          /* of them, from other shards */
+	int64_t oldest, newest; /* documents that can still be of use */
 };
 
 /* The query in FTS5's words. */
@@ -207,8 +349,8 @@ static bool add_hit(struct filling *f, const struct word_hit *hit)
 	return true;
 }
 
-/* Take a row; SQLITE_DONE when the page is full, and with it all that was
- * said in the millisecond of its last. */
+/* Take a row; SQLITE_DONE when the shard alone fills the page, and with it all
+ * that was said in the millisecond of its last. */
 static int take_row(struct filling *f, struct sqlite3_stmt *stmt)
 {
 	const void *id = sqlite3_column_blob(stmt, 1);
@@ -220,7 +362,7 @@ static int take_row(struct filling *f, struct sqlite3_stmt *stmt)
 	if (!id || sqlite3_column_bytes(stmt, 1) != (int)sizeof(hit.session))
 		return SQLITE_CORRUPT;
 	memcpy(&hit.session, id, sizeof(hit.session));
-	if (f->n > f->limit && f->v[f->n - 1].at_ms != hit.at_ms)
+	if (f->n - f->before > f->limit && f->v[f->n - 1].at_ms != hit.at_ms)
 		return SQLITE_DONE;
 	if ((f->query->after && match_hit_order(f->query->after, &hit) >= 0) ||
 	    !match_hit_session(f->query, &hit.session))
@@ -240,40 +382,188 @@ static int take_rows(struct filling *f, struct sqlite3_stmt *stmt)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* What the shards have had up to now, in order, and no more than a page. */
+static void settle(struct filling *f)
+{
+	SORT(f->v, f->n, match_hit_compare);
+	if (f->n > f->limit) {
+		f->n = f->limit + 1;
+		f->oldest = first_doc(f->v[f->limit].at_ms);
+	}
+	f->before = f->n;
+}
+
+static int find_in(struct sqlite3 *db, const struct shard *shard,
+		   const struct buf *match, struct filling *f)
+{
+	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
+	int rc = shard_prepare(db,
+			       "SELECT d.doc,d.session,d.seq"
+			       " FROM search_words_@ AS w"
+			       " CROSS JOIN search_docs AS d"
+			       " WHERE w.search_words_@ MATCH ?1"
+			       " AND w.rowid<=?2 AND w.rowid>=?3"
+			       " AND d.doc=w.rowid ORDER BY w.rowid DESC",
+			       shard, &stmt);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text64(stmt, 1, match->ptr, match->len,
+					 SQLITE_STATIC, SQLITE_UTF8);
+	if (rc != SQLITE_OK)
+		return rc;
+	(void)sqlite3_bind_int64(stmt, 2, f->newest);
+	(void)sqlite3_bind_int64(stmt, 3, f->oldest);
+	rc = take_rows(f, stmt);
+	settle(f);
+	return rc;
+}
+
 int words_find(struct sqlite3 *db, const struct word_query *q, size_t limit,
 	       struct arena *a, struct word_page *ret)
 {
-	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
+	struct filling f = {
+		.query = q,
+		.limit = limit,
+		.arena = a,
+		.oldest = INT64_MIN,
+		.newest = q->after ? first_doc(q->after->at_ms) + COUNT_MASK :
+				     INT64_MAX,
+	};
 	CLEANUP(buf_done) struct buf match;
-	struct filling f = { .query = q, .limit = limit, .arena = a };
-	int64_t newest =
-		q->after ? first_doc(q->after->at_ms) + COUNT_MASK : INT64_MAX;
+	struct shard *shards = NULL;
+	size_t n_shards = 0;
 	int rc;
 
 	buf_init(&match, 0);
 	add_match(&match, q);
 	if (match.error)
 		return SQLITE_NOMEM;
-	rc = prepare(db,
-		     "SELECT d.doc,d.session,d.seq FROM search_words AS w"
-		     " CROSS JOIN search_docs AS d WHERE w.search_words"
-		     " MATCH ?1 AND w.rowid<=?2 AND d.doc=w.rowid"
-		     " ORDER BY w.rowid DESC",
-		     &stmt);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_text64(stmt, 1, match.ptr, match.len,
-					 SQLITE_STATIC, SQLITE_UTF8);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(stmt, 2, newest);
-	if (rc == SQLITE_OK)
-		rc = take_rows(&f, stmt);
+	rc = get_shards(db, a, &shards, &n_shards);
+	for (size_t i = 0; i < n_shards && rc == SQLITE_OK; i++) {
+		if (shards[i].newest < f.oldest)
+			break;
+		rc = find_in(db, &shards[i], &match, &f);
+	}
 	if (rc != SQLITE_OK)
 		return rc;
-	SORT(f.v, f.n, match_hit_compare);
 	*ret = (struct word_page){
 		.v = f.v,
 		.n = f.n < limit ? f.n : limit,
 		.more = f.n > limit,
 	};
 	return SQLITE_OK;
+}
+
+/* ---- dropping ---- */
+
+/* The documents of the sessions in a shard, into search_gone. */
+static int note_docs(struct sqlite3 *db, const struct shard *shard,
+		     const struct weft_id *sessions, size_t n, int64_t *ret_n)
+{
+	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
+	CLEANUP(buf_done) struct buf token;
+	int rc = shard_prepare(db,
+			       "INSERT INTO temp.search_gone SELECT rowid"
+			       " FROM main.search_words_@"
+			       " WHERE search_words_@ MATCH ?1",
+			       shard, &stmt);
+
+	*ret_n = 0;
+	buf_init(&token, 0);
+	for (size_t i = 0; i < n && rc == SQLITE_OK; i++) {
+		buf_reset(&token);
+		add_session(&token, &sessions[i]);
+		if (token.error)
+			return SQLITE_NOMEM;
+		rc = sqlite3_bind_text64(stmt, 1, token.ptr, token.len,
+					 SQLITE_STATIC, SQLITE_UTF8);
+		if (rc == SQLITE_OK)
+			rc = run(stmt);
+		if (rc == SQLITE_OK)
+			*ret_n += sqlite3_changes64(db);
+	}
+	return rc;
+}
+
+/* FTS5 wants to be told each word of what it deletes; what it has deleted is
+ * gone when the segments have become one. */
+static int delete_docs(struct sqlite3 *db, const struct shard *shard)
+{
+	return shard_exec(
+		db,
+		"CREATE VIRTUAL TABLE temp.search_vocabulary"
+		" USING fts5vocab(main,search_words_@,instance);"
+		"CREATE TABLE temp.search_gone_words AS SELECT doc,"
+		"group_concat(term,' ') AS words FROM temp.search_vocabulary"
+		" WHERE doc IN (SELECT doc FROM temp.search_gone) GROUP BY doc;"
+		"DROP TABLE temp.search_vocabulary;"
+		"INSERT INTO search_words_@(search_words_@,rowid,words)"
+		" SELECT 'delete',doc,words FROM temp.search_gone_words;"
+		"DROP TABLE temp.search_gone_words;"
+		"INSERT INTO search_words_@(search_words_@) "
+		"VALUES('optimize');",
+		shard);
+}
+
+static int drop_in(struct sqlite3 *db, struct shard *shard,
+		   const struct weft_id *sessions, size_t n)
+{
+	int64_t docs = 0;
+	int rc = sqlite3_exec(db, "DELETE FROM temp.search_gone", NULL, NULL,
+			      NULL);
+
+	if (rc == SQLITE_OK)
+		rc = note_docs(db, shard, sessions, n, &docs);
+	if (rc != SQLITE_OK || docs == 0)
+		return rc;
+	rc = sqlite3_exec(db,
+			  "DELETE FROM search_docs WHERE doc IN"
+			  " (SELECT doc FROM temp.search_gone)",
+			  NULL, NULL, NULL);
+	if (rc != SQLITE_OK)
+		return rc;
+	if (docs >= shard->docs)
+		return remove_shard(db, shard);
+	shard->docs -= docs;
+	rc = delete_docs(db, shard);
+	return rc == SQLITE_OK ? save_shard(db, shard) : rc;
+}
+
+int words_drop(struct sqlite3 *db, const struct weft_id *sessions, size_t n)
+{
+	CLEANUP(arena_done) struct arena a;
+	struct shard *shards = NULL;
+	size_t n_shards = 0;
+	int rc;
+
+	arena_init(&a, 0);
+	rc = get_shards(db, &a, &shards, &n_shards);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db,
+				  "CREATE TABLE IF NOT EXISTS"
+				  " temp.search_gone(doc INTEGER PRIMARY KEY)",
+				  NULL, NULL, NULL);
+	for (size_t i = 0; i < n_shards && rc == SQLITE_OK; i++)
+		rc = drop_in(db, &shards[i], sessions, n);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, "DROP TABLE temp.search_gone", NULL, NULL,
+				  NULL);
+	return rc;
+}
+
+int words_clear(struct sqlite3 *db)
+{
+	CLEANUP(arena_done) struct arena a;
+	struct shard *shards = NULL;
+	size_t n_shards = 0;
+	int rc;
+
+	arena_init(&a, 0);
+	rc = get_shards(db, &a, &shards, &n_shards);
+	for (size_t i = 0; i < n_shards && rc == SQLITE_OK; i++)
+		rc = remove_shard(db, &shards[i]);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, "DELETE FROM search_docs", NULL, NULL,
+				  NULL);
+	return rc;
 }

@@ -11,8 +11,15 @@
  *
  * Each document also has its session's id as a token.
  *
- * FTS5 before SQLite 3.42 cannot delete without leaving words behind, so that
- * an index is emptied as a whole and fills again.
+ * What FTS5 deletes stays in its segments until they are merged, which costs as
+ * much as there is.  So the words are in shards, each an FTS5 table of at most
+ * so many documents: who drops a session deletes its documents in the shards
+ * that have some, and merges only those.  FTS5 keeps no text and wants to be
+ * told the words that it is to delete; its own vocabulary tells them.
+ *
+ * New documents go into the last shard, so that shards are one after the other
+ * in time, more or less: a query goes through them from the newest, and stops
+ * when its page is full and nothing newer can follow.
  */
 #ifndef STORE_SQLITE_WORDS_H
 #define STORE_SQLITE_WORDS_H
@@ -22,17 +29,25 @@
 
 struct sqlite3;
 
-#define WORDS_TABLES                                                     \
-	"CREATE TABLE search_docs(doc INTEGER PRIMARY KEY,"              \
-	"session BLOB NOT NULL,seq INTEGER NOT NULL) STRICT;"            \
-	"CREATE VIRTUAL TABLE search_words USING fts5(words,content=''," \
-	"detail=none,columnsize=0,tokenize='ascii');"
+/* After so many documents a new shard begins. */
+#define WORDS_SHARD_DOCS 32768
 
-/* All return SQLite's code; put and clear belong into a transaction. */
+/* A shard's words are in the table search_words_<shard>; `newest` is the highest
+ * number of its documents. */
+#define WORDS_TABLES                                            \
+	"CREATE TABLE search_docs(doc INTEGER PRIMARY KEY,"     \
+	"session BLOB NOT NULL,seq INTEGER NOT NULL) STRICT;"   \
+	"CREATE TABLE search_shards(shard INTEGER PRIMARY KEY," \
+	"docs INTEGER NOT NULL,newest INTEGER NOT NULL) STRICT;"
+
+/* All return SQLite's code; but for find they belong into a transaction, with
+ * no other statement of the connection under way. */
 int words_put(struct sqlite3 *db, const struct weft_id *session,
 	      const struct word_doc *docs, size_t n);
 int words_find(struct sqlite3 *db, const struct word_query *q, size_t limit,
 	       struct arena *a, struct word_page *ret);
+/* No word of these sessions is left, in no page of the file. */
+int words_drop(struct sqlite3 *db, const struct weft_id *sessions, size_t n);
 int words_clear(struct sqlite3 *db);
 
 #endif
