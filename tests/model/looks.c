@@ -257,6 +257,7 @@ static void compare_settings(struct world *w, int n,
 		  s->settings[SETTING_METADATA]);
 	same_number(w, n, "pinned", (int64_t)rec->pinned,
 		    *s->settings[SETTING_PINNED] ? 1 : 0);
+	same_number(w, n, "expires_at", rec->expires_at, s->expires);
 }
 
 /* Where the window begins, and with which summary. */

@@ -93,7 +93,7 @@ struct oracle_start {
 	char key[96];
 	char aliases[ORACLE_ALIASES][96];
 	int n_aliases;
-	char settings[SETTINGS][64];
+	char settings[SETTINGS][192];
 	char op[40];
 	bool is_fork;
 	int forked_from;
@@ -102,7 +102,7 @@ struct oracle_start {
 struct oracle_session {
 	struct oracle_start start;
 	char key[96];
-	char settings[SETTINGS][64];
+	char settings[SETTINGS][192];
 	/* events[0] has number 1; those up to `base` are copies of what a fork
 	 * has inherited. */
 	struct oracle_event *events;
@@ -129,8 +129,29 @@ struct oracle_session {
 	char lease_owner[16]; /* with lease_token 0: none was given */
 	int lease_token;
 	int64_t lease_until;
-	char todos[64]; /* statuses, a letter each */
-	bool has_todos; /* they were set */
+	char todos[64];   /* statuses, a letter each */
+	bool has_todos;   /* they were set */
+	int64_t expires;  /* 0: never */
+	int64_t last_run; /* of maintenance, if this is its book */
+};
+
+/* What retention says; empty and 0 where it says nothing. */
+struct oracle_rule {
+	char kind; /* p(rimary), s(ubagent), b(ook) */
+	char agent[16], channel[16];
+	int idle_days, max_sessions;
+};
+
+#define ORACLE_RULES 4
+
+/* When a direct conversation begins anew, and what is removed. */
+struct oracle_policy {
+	bool daily;
+	int at_hour;
+	int idle_minutes;
+	int trash_days;
+	struct oracle_rule rules[ORACLE_RULES];
+	int n_rules;
 };
 
 struct oracle {
@@ -138,6 +159,7 @@ struct oracle {
 	int n;
 	struct oracle_name names[128];
 	int n_names;
+	struct oracle_policy policy;
 };
 
 /* What an act came to. */
@@ -221,6 +243,21 @@ int oracle_route(struct oracle *o, const struct oracle_route *x, int64_t now,
 /* Begin anew under the same names. */
 int oracle_reset(struct oracle *o, int session, int token, int64_t now,
 		 struct oracle_answer *ret);
+
+/* ---- what time does (oracle_keep.c) ---- */
+
+void oracle_set_policy(struct oracle *o, const struct oracle_policy *p);
+/* at 0: never. */
+int oracle_expire(struct oracle *o, int session, int64_t at, int64_t now,
+		  struct oracle_answer *ret);
+
+struct oracle_upkeep {
+	bool ran;
+	int looked, removed, purged, spared;
+	int64_t last_run;
+};
+void oracle_maintain(struct oracle *o, bool if_due, bool dry, int64_t now,
+		     struct oracle_upkeep *ret);
 
 /* ---- erase, reclaim, purge (oracle_drop.c) ---- */
 

@@ -518,3 +518,21 @@ int oracle_purge_user(struct oracle *o, const char *user, int64_t now,
 	ret->blobs = before - count_attachments(o);
 	return ORACLE_OK;
 }
+
+int oracle_purge_many(struct oracle *o, const int *sessions, int n, int64_t now)
+{
+	struct going all = { .n = 0 }, husks = { .n = 0 };
+	struct oracle_report ignored = { .sessions = 0 };
+	int refused = 0;
+
+	for (int i = 0; i < n; i++)
+		refused +=
+			begin_purge(o, sessions[i], 0, now, &all) != ORACLE_OK;
+	sweep_all(o, &all, &ignored);
+	for (int i = 0; i < o->n; i++) {
+		if (o->sessions[i].purged && !o->sessions[i].dropped)
+			husks.v[husks.n++] = i;
+	}
+	sweep_all(o, &husks, &ignored);
+	return refused;
+}

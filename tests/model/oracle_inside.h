@@ -44,6 +44,15 @@ bool oracle_starts_turn(const struct oracle_message *m);
 void oracle_speak(struct oracle *o, int session, const struct oracle_message *m,
 		  int64_t now);
 
+/* oracle_keep.c */
+/* Whether the next message begins a new conversation. */
+bool oracle_is_over(const struct oracle *o, int session, int64_t now);
+
+/* oracle_drop.c */
+/* Purge these, and finish what was purged before; how many were refused. */
+int oracle_purge_many(struct oracle *o, const int *sessions, int n,
+		      int64_t now);
+
 /* oracle_view.c */
 bool oracle_is_shown(const struct oracle *o, int session, int number);
 /* The n-th message from the end of first..last that is shown; 0: there are

@@ -32,13 +32,28 @@ static void lose_names(struct oracle *o, int session, int64_t now,
 	}
 }
 
+/* A new session under the names of this one. */
+static void begin_anew(struct oracle *o, int session, int64_t now,
+		       struct oracle_answer *ret)
+{
+	struct oracle_start start = { .parent = -1 };
+	bool scoped = o->sessions[session].scoped;
+
+	memcpy(start.settings, o->sessions[session].settings,
+	       sizeof(start.settings));
+	start.settings[SETTING_SLUG][0] = '\0';
+	start.settings[SETTING_PINNED][0] = '\0';
+	lose_names(o, session, now, &start);
+	oracle_begin(o, &start, now, ret);
+	o->sessions[ret->session].previous = session + 1;
+	o->sessions[ret->session].scoped = scoped;
+}
+
 int oracle_reset(struct oracle *o, int session, int token, int64_t now,
 		 struct oracle_answer *ret)
 {
-	struct oracle_start start = { .parent = -1 };
 	struct oracle_session *s;
 	int r = oracle_find_live(o, session, &s, ret);
-	bool scoped;
 
 	if (r == ORACLE_OK)
 		r = oracle_check_lease(s, token, now);
@@ -46,14 +61,7 @@ int oracle_reset(struct oracle *o, int session, int token, int64_t now,
 		return r;
 	if (!*s->key || s->start.subagent || s->start.book)
 		return ORACLE_CONFLICT;
-	memcpy(start.settings, s->settings, sizeof(start.settings));
-	start.settings[SETTING_SLUG][0] = '\0';
-	start.settings[SETTING_PINNED][0] = '\0';
-	scoped = s->scoped;
-	lose_names(o, session, now, &start);
-	oracle_begin(o, &start, now, ret);
-	o->sessions[ret->session].previous = session + 1;
-	o->sessions[ret->session].scoped = scoped;
+	begin_anew(o, session, now, ret);
 	return ORACLE_OK;
 }
 
@@ -121,6 +129,7 @@ static void promote(struct oracle *o, int old, const struct oracle_route *x,
 	fresh->inherited = inherited;
 	fresh->parent = old;
 	fresh->marker = o->sessions[old].marker;
+	fresh->expires = o->sessions[old].expires;
 	for (int i = at; i < fresh->n; i++)
 		fresh->events[i].marker = fresh->marker;
 	ret->first = at + 1;
@@ -133,8 +142,11 @@ int oracle_route(struct oracle *o, const struct oracle_route *x, int64_t now,
 	int holder = oracle_holder(o, x->key), older = find_older(o, x);
 
 	*ret = (struct oracle_answer){ .session = holder };
-	if (holder >= 0)
+	if (holder >= 0) {
+		if (oracle_is_over(o, holder, now))
+			begin_anew(o, holder, now, ret);
 		return ORACLE_OK;
+	}
 	if (older >= 0) {
 		promote(o, older, x, now, ret);
 	} else {

@@ -128,6 +128,7 @@ static bool open_store(struct world *w)
 		return false;
 	}
 	w->engine = weft_store_engine(w->store);
+	world_configure(w);
 	return true;
 }
 
@@ -231,15 +232,19 @@ static void run_task(struct world *w, uint32_t task, const char *name)
 			    STR_ARG(report.problems[0].reason));
 }
 
-/* Somebody sets it, forwards or back. */
+/* Somebody sets it, forwards or back, or an hour comes at which something ends. */
 static void act_clock(struct world *w, const uint32_t *r)
 {
-	static const int64_t jumps[] = { 3600 * 1000, 86400 * 1000, -1, -60000,
-					 -3600 * 1000 };
+	static const int64_t hour = 3600 * 1000, day = 24 * hour;
+	static const int64_t jumps[] = { hour,    5 * hour, 13 * hour, day,
+					 2 * day, -1,       -60000,    -hour };
+	static const int64_t hours[] = { 3, 4, 11 };
+	int64_t to = hours[r[0] / 16 % 3] * hour, jump = jumps[r[0] % 8];
 
-	w->now_ms += jumps[r[0] % ARRAY_LEN(jumps)];
-	world_say(w, "clock %+lld ms",
-		  (long long)jumps[r[0] % ARRAY_LEN(jumps)]);
+	if (r[0] / 8 % 2)
+		jump = (to + day - w->now_ms % day) % day;
+	w->now_ms += jump;
+	world_say(w, "clock %+lld ms", (long long)jump);
 }
 
 static void act_checkpoint(struct world *w, const uint32_t *r)
@@ -284,7 +289,8 @@ const struct act_kind act_kinds[] = {
 	{ "remember", 5, act_remember }, { "forget", 3, act_forget },
 	{ "reset", 3, act_reset },       { "route", 4, act_route },
 	{ "legacy", 2, act_legacy },     { "notes", 3, look_notes },
-	{ "clock", 2, act_clock },
+	{ "clock", 3, act_clock },       { "configure", 3, act_configure },
+	{ "expire", 3, act_expire },     { "maintain", 5, act_maintain },
 };
 const size_t n_act_kinds = ARRAY_LEN(act_kinds);
 

@@ -30,6 +30,7 @@ struct world {
 	struct oracle *oracle;
 	struct weft_id *ids; /* of the oracle's sessions */
 	int64_t now_ms;
+	uint32_t policy;    /* of those in act_keep.c */
 	struct arena arena; /* for one act */
 	struct weft_error err;
 	bool talk;      /* say what is done, on standard output */
@@ -115,6 +116,12 @@ void look_notes(struct world *w, const uint32_t *r);
 void act_reset(struct world *w, const uint32_t *r);
 void act_route(struct world *w, const uint32_t *r);
 void act_legacy(struct world *w, const uint32_t *r);
+
+/* act_keep.c */
+void world_configure(struct world *w);
+void act_configure(struct world *w, const uint32_t *r);
+void act_expire(struct world *w, const uint32_t *r);
+void act_maintain(struct world *w, const uint32_t *r);
 
 /* looks.c */
 void look_read(struct world *w, const uint32_t *r);
