@@ -15,6 +15,7 @@
 #include "base/id.h"
 #include "crash/place.h"
 #include "sim/simdisk.h"
+#include "store/jsonl/wal.h"
 #include "store/store.h"
 
 #define NOBODY 65534
@@ -44,6 +45,29 @@ static void make_store(struct place *p)
 	s = open_place(p, NULL, 0);
 	begin_session(s, "a");
 	(void)say(s, "a", "hello");
+	close_place(s);
+}
+
+/* Somebody makes it anew, or has stopped while at it. */
+static void who_waits_for_a_catalogue_gives_up(void **state)
+{
+	struct place *p = *state;
+	struct weft_error err = { 0 };
+	struct weft_store *s = NULL;
+	struct file *lock = NULL;
+	char path[512];
+
+	make_store(p);
+	join_path(path, p->store, "catalog.db");
+	must(unlink(path) == 0);
+	join_path(path, p->store, "wal/lock");
+	must(file_open(fs_real(), path, FILE_READ | FILE_WRITE, &lock) == 0);
+	must(file_lock(lock, WAL_CKPT, 1, FILE_LOCKED) == 0);
+	must(try_open(p, "busy_ms=50", 0, &s, &err) == WEFT_BUSY);
+	must(strstr(err.message, "catalogue") != NULL);
+	file_close(lock);
+	s = open_place(p, "busy_ms=50", 0);
+	must(count_said(s, "a", "hello") == 1);
 	close_place(s);
 }
 
@@ -504,6 +528,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(full_and_read_only_disks_are_told),
 		cmocka_unit_test(one_opener_knows_that_it_is_alone),
 		cmocka_unit_test(a_network_is_for_one_only),
+		cmocka_unit_test(who_waits_for_a_catalogue_gives_up),
 		cmocka_unit_test(nobody_else_can_read_it_whatever_the_umask),
 		/* Last: without rights it ends the program. */
 		cmocka_unit_test(what_belongs_to_others_is_left_alone),

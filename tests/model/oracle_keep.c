@@ -181,15 +181,13 @@ static void format_time(int64_t ms, char out[64])
 		       rest / (int)MINUTE % 60, rest / 1000 % 60, rest % 1000);
 }
 
+/* Somebody may have written something else there. */
 static int64_t last_run(const struct oracle *o, int book)
 {
-	const struct oracle_session *s = &o->sessions[book];
-
-	/* Somebody may have written something else there. */
-	return book >= 0 && strncmp(s->settings[SETTING_METADATA],
-				    "{\"last_run\"", 11) == 0 ?
-		       s->last_run :
-		       0;
+	if (book < 0 || strncmp(o->sessions[book].settings[SETTING_METADATA],
+				"{\"last_run\"", 11) != 0)
+		return 0;
+	return o->sessions[book].last_run;
 }
 
 static void write_book(struct oracle *o, int book, int64_t now,

@@ -244,12 +244,14 @@ static int complete(struct jsonl *js, struct weft_error *err)
 
 	if (catalog_is_complete(js))
 		return WEFT_OK;
-	for (;;) {
-		r = checkpoint_lock(js, err);
-		if (r != WEFT_BUSY)
-			break;
-		fs_sleep_us(js->fs, 1000);
-	}
+	r = checkpoint_wait(js, err);
+	if (r == WEFT_BUSY)
+		return fail(err, WEFT_BUSY,
+			    "the catalogue of %s is being made anew by another "
+			    "process, for longer than busy_ms (%llu): try "
+			    "again later",
+			    js->dir,
+			    (unsigned long long)js->store.limits.busy_ms);
 	if (r < 0)
 		return r;
 	if (!catalog_is_complete(js))
