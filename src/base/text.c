@@ -1,6 +1,8 @@
 /* text.c - rules for text that people write: UTF-8, folding, cutting. */
 #include "base/text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <utf8proc.h>
 
 #include "base/buf.h"
@@ -343,4 +345,11 @@ struct weft_str text_trim(struct weft_str s)
 	while ((n = last_space(s)) > 0)
 		s.len -= n;
 	return s;
+}
+
+const char *text_count(char room[COUNT_CHARS], uint64_t n, const char *noun)
+{
+	(void)snprintf(room, COUNT_CHARS, "%" PRIu64 " %s%s", n, noun,
+		       n == 1 ? "" : "s");
+	return room;
 }

@@ -42,4 +42,13 @@ int text_fold(struct weft_str s, struct arena *a, struct weft_str *ret,
 int text_check_line(struct weft_str s, size_t max, const char *field,
 		    struct weft_error *err);
 
+/*
+ * How many, in words: "1 session", "2 sessions".  `noun` is one whose plural
+ * ends in s.  COUNT() brings its own room, good until the end of the block:
+ *	printf("%s, %s\n", COUNT(n, "session"), COUNT(m, "event"));
+ */
+#define COUNT_CHARS 64
+const char *text_count(char room[COUNT_CHARS], uint64_t n, const char *noun);
+#define COUNT(n, noun) text_count((char[COUNT_CHARS]){ "" }, (n), (noun))
+
 #endif

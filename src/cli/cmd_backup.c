@@ -1,4 +1,5 @@
 /* cmd_backup.c - weft backup */
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -8,9 +9,9 @@ static const struct arg args[] = {
 
 static void text_backup(struct cli *c, yyjson_val *report)
 {
-	out_printf(&c->out, "%llu sessions, %llu bytes\n",
-		   (unsigned long long)val_u64(report, "sessions"),
-		   (unsigned long long)val_u64(report, "bytes"));
+	out_printf(&c->out, "%s, %s\n",
+		   COUNT(val_u64(report, "sessions"), "session"),
+		   COUNT(val_u64(report, "bytes"), "byte"));
 }
 
 static int run(struct cli *c)

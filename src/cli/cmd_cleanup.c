@@ -1,4 +1,5 @@
 /* cmd_cleanup.c - weft cleanup */
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -17,11 +18,9 @@ static void text_items(struct cli *c, const char *what, yyjson_val *list)
 	yyjson_arr_iter it;
 	yyjson_val *item;
 
-	out_printf(&c->out, "%s: ", what);
-	out_count(&c->out, val_u64(list, "count"), "session");
-	out_add(&c->out, STR(", "));
-	out_count(&c->out, val_u64(list, "bytes"), "byte");
-	out_add(&c->out, STR("\n"));
+	out_printf(&c->out, "%s: %s, %s\n", what,
+		   COUNT(val_u64(list, "count"), "session"),
+		   COUNT(val_u64(list, "bytes"), "byte"));
 	yyjson_arr_iter_init(yyjson_obj_get(list, "sessions"), &it);
 	while ((item = yyjson_arr_iter_next(&it))) {
 		struct weft_str title = val_str(item, "slug");

@@ -1,11 +1,12 @@
 /* cmd_collect.c - weft collect */
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
 static void text_collected(struct cli *c, yyjson_val *report)
 {
-	out_printf(&c->out, "%llu blobs dropped, %llu left\n",
-		   (unsigned long long)val_u64(report, "changed"),
+	out_printf(&c->out, "%s dropped, %llu left\n",
+		   COUNT(val_u64(report, "changed"), "blob"),
 		   (unsigned long long)val_u64(report, "blobs"));
 }
 

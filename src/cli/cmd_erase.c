@@ -1,4 +1,5 @@
 /* cmd_erase.c - weft erase */
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -9,9 +10,9 @@ static const struct arg args[] = {
 
 static void text_erased(struct cli *c, yyjson_val *answer)
 {
-	out_printf(&c->out, "%llu erased, %llu bytes\n",
+	out_printf(&c->out, "%llu erased, %s\n",
 		   (unsigned long long)val_u64(answer, "erased"),
-		   (unsigned long long)val_u64(answer, "bytes"));
+		   COUNT(val_u64(answer, "bytes"), "byte"));
 }
 
 static int run(struct cli *c)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -184,9 +185,8 @@ static int run(struct cli *c)
 	} while (p.more && !out_closed(&c->out));
 	if (p.damaged)
 		(void)fprintf(stderr,
-			      "weft: %llu damaged events left out; 'weft "
-			      "verify' says where\n",
-			      (unsigned long long)p.damaged);
+			      "weft: %s left out; 'weft verify' says where\n",
+			      COUNT(p.damaged, "damaged event"));
 	return WEFT_OK;
 }
 

@@ -1,5 +1,6 @@
 /* cmd_move.c - weft move */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -12,14 +13,11 @@ static void text_move(struct cli *c, yyjson_val *report)
 {
 	struct weft_str digest = val_str(report, "digest");
 
-	out_printf(&c->out,
-		   "%llu sessions, %llu events (%llu of them copied), %llu "
-		   "bytes\n%.*s\n",
-		   (unsigned long long)val_u64(report, "sessions"),
-		   (unsigned long long)val_u64(report, "events"),
+	out_printf(&c->out, "%s, %s (%llu of them copied), %s\n%.*s\n",
+		   COUNT(val_u64(report, "sessions"), "session"),
+		   COUNT(val_u64(report, "events"), "event"),
 		   (unsigned long long)val_u64(report, "copied"),
-		   (unsigned long long)val_u64(report, "bytes"),
-		   STR_ARG(digest));
+		   COUNT(val_u64(report, "bytes"), "byte"), STR_ARG(digest));
 }
 
 static int run(struct cli *c)

@@ -1,4 +1,5 @@
 /* cmd_search.c - weft search */
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -87,10 +88,8 @@ static void text_hits(struct cli *c, yyjson_val *answer)
 	if (!c->out.terminal || !behind)
 		return;
 	out_style(&c->out, STYLE_DIM);
-	out_printf(&c->out,
-		   "%llu events are not indexed yet and were not "
-		   "searched: --wait\n",
-		   (unsigned long long)behind);
+	out_printf(&c->out, "not indexed yet, and not searched: %s (--wait)\n",
+		   COUNT(behind, "event"));
 	out_style(&c->out, STYLE_NONE);
 }
 

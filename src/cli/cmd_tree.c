@@ -1,4 +1,5 @@
 /* cmd_tree.c - weft tree */
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -21,9 +22,9 @@ static void print_session(struct cli *c, yyjson_val *session, unsigned depth)
 		title = val_str(session, "first_user");
 	out_printf(&c->out, "%*s", (int)(2 * depth), "");
 	out_add(&c->out, val_str(session, "id"));
-	out_printf(&c->out, "  %-8.*s %6llu messages  ",
+	out_printf(&c->out, "  %-8.*s %15s  ",
 		   STR_ARG(val_str(session, "kind")),
-		   (unsigned long long)val_u64(session, "message_count"));
+		   COUNT(val_u64(session, "message_count"), "message"));
 	out_one_line(&c->out, out_cut(title, 40));
 	out_add(&c->out, STR("\n"));
 }

@@ -157,12 +157,6 @@ void out_neutralise_json(struct buf *to, struct weft_str json)
 	}
 }
 
-void out_count(struct out *o, uint64_t n, const char *one)
-{
-	out_printf(o, "%llu %s%s", (unsigned long long)n, one,
-		   n == 1 ? "" : "s");
-}
-
 void out_text(struct out *o, struct weft_str s)
 {
 	if (o->terminal)

@@ -31,9 +31,6 @@ void out_add(struct out *o, struct weft_str s);
 void out_printf(struct out *o, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* "1 session", "2 sessions". */
-void out_count(struct out *o, uint64_t n, const char *one);
-
 /* Text that somebody else wrote, with its newlines. */
 void out_text(struct out *o, struct weft_str s);
 /* The same on one line: white space becomes a space. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/cli.h"
 
 #define FIRST_MS 1000
@@ -171,11 +172,10 @@ static void text_report(struct cli *c, yyjson_val *report)
 	yyjson_arr_iter_init(damaged, &it);
 	while ((p = yyjson_arr_iter_next(&it)))
 		text_problem(c, p);
-	out_count(&c->out, val_u64(report, "sessions"), "session");
-	out_add(&c->out, STR(", "));
-	out_count(&c->out, val_u64(report, "events"), "event");
-	out_add(&c->out, STR(", "));
-	out_count(&c->out, val_u64(report, "bytes"), "byte");
+	out_printf(&c->out, "%s, %s, %s",
+		   COUNT(val_u64(report, "sessions"), "session"),
+		   COUNT(val_u64(report, "events"), "event"),
+		   COUNT(val_u64(report, "bytes"), "byte"));
 	if (val_u64(report, "changed"))
 		out_printf(&c->out, ", %llu changed",
 			   (unsigned long long)val_u64(report, "changed"));

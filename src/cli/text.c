@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/cli.h"
 
 void text_time(struct weft_str time, char out[32], bool seconds)
@@ -179,9 +180,9 @@ void text_session(struct cli *c, yyjson_val *s)
 	row_aliases(c, yyjson_obj_get(s, "aliases"));
 	rows_origin(c, s);
 	label(c, "messages");
-	out_printf(&c->out, "%llu in ",
-		   (unsigned long long)val_u64(s, "message_count"));
-	out_count(&c->out, val_u64(s, "turn_count"), "turn");
+	out_printf(&c->out, "%llu in %s",
+		   (unsigned long long)val_u64(s, "message_count"),
+		   COUNT(val_u64(s, "turn_count"), "turn"));
 	if (val_u64(s, "inherited_count"))
 		out_printf(&c->out, ", %llu inherited",
 			   (unsigned long long)val_u64(s, "inherited_count"));

@@ -2,6 +2,7 @@
 #include "route/retention.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "model/lease.h"
 #include "model/turn.h"
 #include "route/lifecycle.h"
@@ -110,8 +111,8 @@ static enum retention_verdict judge_trash(const struct retention *t,
 
 	if (rec->purged_at || !is_past(rec->deleted_at, t->now_ms, days))
 		return RETENTION_KEEP;
-	*ret_why = arena_printf(a, "in the trash for more than %llu days",
-				(unsigned long long)days);
+	*ret_why = arena_printf(a, "in the trash for more than %s",
+				COUNT(days, "day"));
 	return RETENTION_PURGE;
 }
 
@@ -128,17 +129,14 @@ static enum retention_verdict judge_live(const struct retention *t, size_t i,
 	if (lifecycle_is_expired(rec->expires_at, t->now_ms))
 		*ret_why = arena_printf(a, "rule %zu: it has expired", i + 1);
 	else if (r->idle_days && is_past(since, t->now_ms, r->idle_days))
-		*ret_why = arena_printf(
-			a, "rule %zu: idle for more than %llu days", i + 1,
-			(unsigned long long)r->idle_days);
+		*ret_why = arena_printf(a, "rule %zu: idle for more than %s",
+					i + 1, COUNT(r->idle_days, "day"));
 	else if (r->max_sessions && have->sessions >= r->max_sessions)
-		*ret_why = arena_printf(a, "rule %zu: more than %llu sessions",
-					i + 1,
-					(unsigned long long)r->max_sessions);
+		*ret_why = arena_printf(a, "rule %zu: more than %s", i + 1,
+					COUNT(r->max_sessions, "session"));
 	else if (r->max_bytes && have->bytes + rec->bytes > r->max_bytes)
-		*ret_why =
-			arena_printf(a, "rule %zu: more than %llu bytes", i + 1,
-				     (unsigned long long)r->max_bytes);
+		*ret_why = arena_printf(a, "rule %zu: more than %s", i + 1,
+					COUNT(r->max_bytes, "byte"));
 	else
 		return RETENTION_KEEP;
 	return RETENTION_REMOVE;

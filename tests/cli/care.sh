@@ -46,7 +46,7 @@ like "*$one.jsonl:4: offset *: *not ok" "$(cat "$dir/out")"
 # It is left out, said so, and hides nothing else.
 weft history one >"$dir/out" 2>"$dir/err"
 same '["message 1", "message 3"]' "$(jsonl '[m["parts"][0]["text"] for m in d]' <"$dir/out")"
-like "weft: 1 damaged events left out; 'weft verify' says where" "$(cat "$dir/err")"
+like "weft: 1 damaged event left out; 'weft verify' says where" "$(cat "$dir/err")"
 refused 6 corrupt 'event 3 is damaged; *' message --session one 3
 same '[1, 2, 3, 4]' "$(weft tail one | jsonl '[e["seq"] for e in d]')"
 same damaged "$(weft tail one | jsonl 'd[2]["type"]')"

@@ -16,12 +16,12 @@ weft append "$third" c >/dev/null
 weft pin "$second" >/dev/null
 
 like "would be removed: 1 session, * bytes
-  $first  the first  (rule 1: more than 1 sessions)
+  $first  the first  (rule 1: more than 1 session)
 would be purged: 0 sessions, 0 bytes
 spared: 1 session, * bytes
   $second  the second  (pinned)" "$(weft cleanup --dry-run)"
 same null "$(weft show "$first" --json | json 'd["deleted_at"]')"
-like 'removed: 1 session*' "$(weft cleanup)"
+like 'removed: 1 session, *' "$(weft cleanup)"
 same '[true, 0, 1]' "$(weft cleanup --json | json '[d["ran"], d["removed"]["count"], d["spared"]["count"]]')"
 like 'nothing was done: it has run today' "$(weft cleanup --if-due)"
 weft restore "$first" >/dev/null
@@ -32,7 +32,7 @@ weft pin "$third" >/dev/null
 like '*running*20*' "$(weft turn "$first" begun)"
 like "*$first  the first  (running)*" "$(weft cleanup --dry-run)"
 weft turn "$first" failed --reason 'no model' >/dev/null
-like 'would be removed: 1 session*' "$(weft cleanup --dry-run)"
+like 'would be removed: 1 session, *' "$(weft cleanup --dry-run)"
 refused 2 invalid 'reason: *' turn "$first" ended --reason x
 refused 2 usage '*begun*' turn "$first" over
 

@@ -74,6 +74,6 @@ weft lease acquire leased --owner me >/dev/null
 status=0
 weft purge --user kisumu >"$dir/out" || status=$?
 same 4 "$status"
-like $'dropped 1 session*\nleft * alone: leased by *' "$(cat "$dir/out")"
+like $'dropped 1 session, *\nleft * alone: leased by *' "$(cat "$dir/out")"
 weft lease release leased --owner me >/dev/null
 same 1 "$(weft purge --user kisumu --json | json 'd["sessions"]')"

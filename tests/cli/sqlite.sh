@@ -61,6 +61,7 @@ same 99 "$(sqlite3 "$dir/newer.db" 'PRAGMA user_version')"
 weft alias add k other >/dev/null
 weft new --key gone >/dev/null
 weft delete gone >/dev/null
+weft search --wait hello >/dev/null
 before=$(weft list --deleted --json)
 cp "$file" "$dir/older.db"
 sqlite3 "$dir/older.db" 'DROP INDEX sessions_slug; DROP INDEX live_interaction;

@@ -115,6 +115,7 @@ void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,
 			"DROP TABLE sessions;DROP TABLE names;"
 			"DROP TABLE hidden;DROP TABLE IF EXISTS search_epoch;"
 			"[[DROP TABLE IF EXISTS search_words;"
+			"DROP TABLE IF EXISTS search_shards;"
 			"DROP TABLE IF EXISTS search_docs;|"
 			"DROP TABLE IF EXISTS words;]]",
 			"", dialect);

@@ -5,8 +5,11 @@
  * of which version its tables are.  Whoever opens an older one for writing
  * brings it up to date in one transaction; a newer one is refused.
  */
+#include <sqlite3.h>
+
 #include "base/error.h"
 #include "store/sqlite/sqlite.h"
+#include "store/sqlite/words.h"
 
 #define APPLICATION_ID 0x77656673 /* "wefs" */
 
@@ -66,6 +69,23 @@ int sqlite_check_schema(struct sqlite_conn *k, struct weft_error *err)
 	return WEFT_OK;
 }
 
+/* The shards of an index of words, if there are any. */
+static int drop_words(struct sqlite_conn *k, struct weft_error *err)
+{
+	int64_t shards = 0;
+	int rc, r = sqlite_ask(k,
+			       "SELECT count(*) FROM sqlite_schema"
+			       " WHERE name='search_shards'",
+			       &shards, err);
+
+	if (r < 0 || !shards)
+		return r;
+	rc = words_clear(k->db);
+	return rc == SQLITE_OK ?
+		       WEFT_OK :
+		       sqlite_fail(sqlite_of(k->base.store), k->db, rc, err);
+}
+
 static int migrate_from(struct sqlite_conn *k, int64_t version,
 			struct weft_error *err)
 {
@@ -78,6 +98,8 @@ static int migrate_from(struct sqlite_conn *k, int64_t version,
 		   APPLICATION_ID, SQL_SCHEMA_VERSION);
 	(void)buf_cstr(&sql);
 	r = buf_error(&sql, err);
+	if (r == WEFT_OK && version > 0)
+		r = drop_words(k, err);
 	if (r == WEFT_OK)
 		r = sqlite_exec(k, buf_cstr(&sql), err);
 	return r < 0 || version == 0 ? r : sql_rebuild(&k->base, err);
