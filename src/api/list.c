@@ -145,7 +145,8 @@ static int method_list(struct call *c)
 	if (call_has(c, "key"))
 		return list_chain(c);
 	if (call_bool(c, "chain"))
-		return fail(c->err, WEFT_INVALID, "chain: of which key?");
+		return fail(c->err, WEFT_INVALID,
+			    "chain: needs the key that it is of");
 	r = query_fill(c, &q);
 	if (r != WEFT_OK)
 		return r;

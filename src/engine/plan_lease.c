@@ -13,7 +13,9 @@ static int fail_leased(const struct session_rec *rec, struct weft_error *err)
 	char when[TIME_CHARS + 1];
 
 	time_format(rec->lease_expires_at, when);
-	return fail(err, WEFT_LEASED, "leased by '%.*s' until %s (token %llu)",
+	return fail(err, WEFT_LEASED,
+		    "leased by '%.*s' until %s (token %llu): wait, write with "
+		    "its token, or take it over",
 		    STR_ARG(rec->lease_owner), when,
 		    (unsigned long long)rec->lease_token);
 }
@@ -28,7 +30,8 @@ int plan_check_lease(const struct plan *p, const struct plan_session *s,
 	/* Who thinks that it holds a lease must hear that it does not. */
 	if (!held && q->token)
 		return fail(err, WEFT_STALE,
-			    "lease token %llu is not in force any more",
+			    "lease token %llu is not in force any more: "
+			    "acquire the lease again",
 			    (unsigned long long)q->token);
 	return WEFT_OK;
 }

@@ -63,8 +63,9 @@ int request_check_name(struct weft_str name, const char *field,
 	/* It would hide the session that has this id, or be hidden by it. */
 	if (id_parse(name, &id))
 		return fail(err, WEFT_INVALID,
-			    "%s: '%.*s' looks like the id of a session", field,
-			    STR_ARG(name));
+			    "%s: '%.*s' looks like the id of a session, as no "
+			    "name may",
+			    field, STR_ARG(name));
 	return WEFT_OK;
 }
 

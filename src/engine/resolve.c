@@ -31,7 +31,8 @@ static int ambiguous(struct weft_str name, const struct session_page *page,
 		p += WEFT_ID_CHARS;
 	}
 	*p = '\0';
-	return fail(err, WEFT_AMBIGUOUS, "'%.*s' could be %s%s", STR_ARG(name),
+	return fail(err, WEFT_AMBIGUOUS,
+		    "'%.*s' could be %s%s: say which by its id", STR_ARG(name),
 		    list, page->n > n || page->more ? " and others" : "");
 }
 

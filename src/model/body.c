@@ -382,8 +382,9 @@ static int change_json(const struct change *c, struct weft_error *err)
 			err);
 	if (raw.len > c->limits->metadata_bytes)
 		return fail(err, WEFT_LIMIT,
-			    "%s has %zu bytes, the limit is %llu", name,
-			    raw.len,
+			    "%s has %zu bytes, the limit is %llu (limit "
+			    "metadata_bytes)",
+			    name, raw.len,
 			    (unsigned long long)c->limits->metadata_bytes);
 	add_raw_unless(c->w, name, raw, before);
 	return WEFT_OK;

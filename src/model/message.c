@@ -545,7 +545,8 @@ int message_check(struct weft_str json, const struct store_limits *limits,
 
 	if (json.len > limits->message_bytes)
 		return fail(err, WEFT_LIMIT,
-			    "message has %zu bytes, the limit is %llu",
+			    "message has %zu bytes, the limit is %llu (limit "
+			    "message_bytes)",
 			    json.len,
 			    (unsigned long long)limits->message_bytes);
 	d.text = arena_str(a, json);

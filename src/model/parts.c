@@ -134,7 +134,8 @@ static int check_content(const struct place *p, yyjson_val *content,
 				     content, err);
 	if (yyjson_arr_size(content) > p->max)
 		return fail(err, WEFT_LIMIT,
-			    "%s[%zu].content has %zu parts, the limit is %llu",
+			    "%s[%zu].content has %zu parts, the limit is %llu "
+			    "(limit parts)",
 			    p->list, p->index, yyjson_arr_size(content),
 			    (unsigned long long)p->max);
 	inside.in_result = true;
@@ -273,8 +274,9 @@ int parts_check(yyjson_val *parts, const char *name, uint64_t max,
 			    name);
 	if (yyjson_arr_size(parts) > max)
 		return fail(err, WEFT_LIMIT,
-			    "%s has %zu parts, the limit is %llu", name,
-			    yyjson_arr_size(parts), (unsigned long long)max);
+			    "%s has %zu parts, the limit is %llu (limit parts)",
+			    name, yyjson_arr_size(parts),
+			    (unsigned long long)max);
 	it = yyjson_arr_iter_with(parts);
 	for (; (part = yyjson_arr_iter_next(&it)); p.index++) {
 		int r = check_part(&p, part, err);

@@ -30,7 +30,7 @@ uncommented=$(awk '/^WEFT_API / && before !~ /[*]\/$/ { print FILENAME ":" FNR "
 [ -z "$uncommented" ] || complain "$uncommented"
 
 for function in $declared; do
-	grep -rqw --include='*.c' -e "$function" tests/unit tests/conformance ||
+	grep -rqw --include='*.[ch]' -e "$function" tests/unit tests/conformance ||
 		complain "$function: no test uses it"
 done
 

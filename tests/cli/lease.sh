@@ -8,7 +8,8 @@ like '3 until 20*Z, held by ann' "$(weft lease acquire work --owner ann)"
 same '["ann", 3]' "$(weft show work --json |
 	json '[d["lease"]["owner"], d["lease"]["token"]]')"
 like $'*\nlease        ann, until 20??-??-?? ??:??:?? (token 3)\n*' "$(weft show work)"
-refused 4 leased "leased by 'ann' until *" append work hello
+refused 4 leased "leased by 'ann' until * (token 3): wait, write with its token, or take it over" \
+	append work hello
 refused 4 leased "leased by 'ann' until *" append work --token 1 hello
 refused 4 leased "leased by 'ann' until *" lease acquire work --owner ben
 refused 4 leased "leased by 'ann' until *" redact work 2
@@ -23,7 +24,7 @@ same 3 "$(weft lease renew work --owner ann --token 3 --ttl 3600 --json |
 same '{"owner":null,"token":null,"expires_at":null}' \
 	"$(weft lease release work --owner ann --token 3 --json)"
 same null "$(weft show work --json | json 'd["lease"]')"
-refused 4 stale 'lease token 3 is not in force any more' \
+refused 4 stale 'lease token 3 is not in force any more: acquire the lease again' \
 	append work --token 3 hello
 weft append work four >/dev/null
 

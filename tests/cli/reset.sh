@@ -21,5 +21,5 @@ like "*$second*" "$(weft reset talk)"
 
 refused 4 conflict '*no key*' reset "$first"
 refused 3 not_found '*' reset nothing
-refused 2 invalid 'chain: of which key?' list --chain
+refused 2 invalid 'chain: needs the key that it is of' list --chain
 refused 4 stale '*token*' reset talk --token 7

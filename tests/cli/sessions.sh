@@ -40,7 +40,7 @@ refused 4 op_mismatch "*'o1'*" new --op o1 --key other
 
 # A title that two have is of no use as a name.
 weft new --slug two >/dev/null
-refused 4 ambiguous "'two' could be *, *" show two
+refused 4 ambiguous "'two' could be *, *: say which by its id" show two
 
 # Subagents.
 sub=$(weft new --kind subagent --parent main --parent-tool-use-id t1)

@@ -117,7 +117,7 @@ static void a_key_has_a_chain(void **state)
 	assert_string_equal(chain(d, "\"key\":\"k\",\"chain\":true"), expected);
 
 	desk_fails(d, desk_try_call(d, "{\"method\":\"list\",\"chain\":true}"),
-		   WEFT_INVALID, "of which key");
+		   WEFT_INVALID, "needs the key");
 	desk_fails(d,
 		   desk_try_call(d, "{\"method\":\"list\",\"key\":\"k\","
 				    "\"cursor\":\"x\"}"),

@@ -332,8 +332,9 @@ static void patches_have_limits(void **state)
 	refuse_patch(lab, "{\"model\":{\"name\":\"abcde\"}}", WEFT_LIMIT,
 		     "model.name has");
 	expect_patch(lab, "{\"metadata\":{\"a\":1}}", "\"metadata\":{\"a\":1}");
-	refuse_patch(lab, "{\"metadata\":{\"a\":12}}", WEFT_LIMIT,
-		     "metadata has 8 bytes, the limit is 7");
+	refuse_patch(
+		lab, "{\"metadata\":{\"a\":12}}", WEFT_LIMIT,
+		"metadata has 8 bytes, the limit is 7 (limit metadata_bytes)");
 	refuse_patch(lab, "{\"tools\":[1,2,3,4]}", WEFT_LIMIT, "tools has");
 	expect_patch(lab, "{\"tools\":[[]]}", "\"tools\":[[]]");
 	refuse_patch(lab, "{\"tools\":[[[]]]}", WEFT_LIMIT, "levels deep");

@@ -30,7 +30,8 @@ static void parts_are_counted(void **state)
 	take(lab, three);
 	take(lab, inside);
 	lab->limits.parts = 2;
-	refuse(lab, three, WEFT_LIMIT, "parts has 3 parts, the limit is 2");
+	refuse(lab, three, WEFT_LIMIT,
+	       "parts has 3 parts, the limit is 2 (limit parts)");
 	refuse(lab, inside, WEFT_LIMIT, "parts[0].content has 3 parts");
 }
 
