@@ -382,6 +382,12 @@ int store_open_url(const char *url, const struct store_open *o,
 				    "store URL \"%.200s\" names no place: "
 				    "write %s:%s",
 				    url, stores[i].ops->scheme, what);
+		if (!what && !stores[i].whole && open.path.len > 0)
+			return fail(err, WEFT_INVALID,
+				    "store URL \"%.200s\" names a place, and "
+				    "%s: has none: write %s:",
+				    url, stores[i].ops->scheme,
+				    stores[i].ops->scheme);
 		if (what && !stores[i].whole)
 			r = make_absolute(&open, &path, err);
 		return r < 0 ? r : stores[i].ops->open(&open, ret, err);

@@ -40,7 +40,7 @@ static void expect_refused(const char *url, const char *said)
 
 static void a_url_names_a_scheme_and_options(void **state)
 {
-	struct store *s = open_ok("memory:any%20thing?page=7&queue=%31%32");
+	struct store *s = open_ok("memory:?page=7&queue=%31%32");
 
 	(void)state;
 	assert_string_equal(s->ops->scheme, "memory");
@@ -127,6 +127,14 @@ static void a_limit_has_a_smallest_and_a_largest_value(void **state)
 	expect_taken("memory:?busy_ms=1");
 	expect_taken("memory:?busy_ms=86400000");
 	expect_refused("memory:?busy_ms=86400001", "busy_ms=86400001: ");
+}
+
+/* Whoever names one would look for it again. */
+static void a_store_in_memory_has_no_name(void **state)
+{
+	(void)state;
+	expect_refused("memory:x", "names a place, and memory: has none");
+	expect_refused("memory:/tmp/x?page=7", "write memory:");
 }
 
 static void a_bad_escape_is_refused(void **state)
@@ -378,6 +386,7 @@ int main(void)
 		cmocka_unit_test(a_bad_url_is_refused_with_what_to_write),
 		cmocka_unit_test(a_bad_option_is_refused_with_its_name),
 		cmocka_unit_test(a_limit_has_a_smallest_and_a_largest_value),
+		cmocka_unit_test(a_store_in_memory_has_no_name),
 		cmocka_unit_test(a_bad_escape_is_refused),
 		cmocka_unit_test(every_limit_has_a_default),
 		cmocka_unit_test(
