@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "store/sqlite/ahead.h"
 #include "store/sqlite/bind.h"
+#include "store/sqlite/gather.h"
 #include "store/sqlite/sqlite.h"
 #include "store/sqlite/words.h"
 
@@ -159,10 +160,14 @@ static int conn_open(struct sql_store *s, enum sql_use use,
 					SQLITE_OPEN_READWRITE;
 		rc = sqlite3_open_v2(buf_cstr(&uri), &k->db, flags,
 				     use == SQL_FOR_READING ? ahead_vfs() :
-							      NULL);
+							      gather_vfs());
 		r = rc == SQLITE_OK ? conn_configure(k, err) :
 				      conn_fail(k, rc, err);
 	}
+	/* The longer the log, the fewer times a page that changes often is
+	 * written into the file. */
+	if (r == WEFT_OK && use == SQL_FOR_WRITING)
+		r = sqlite_exec(k, "PRAGMA wal_autocheckpoint=4000", err);
 	/* Who reads all of a long session is quicker with a small cache, which
 	 * stays in that of the processor; what others need again is in it. */
 	if (r == WEFT_OK && use == SQL_FOR_READING)
