@@ -280,6 +280,30 @@ static void turn_round(struct session_page *page)
 	}
 }
 
+/* Go by the first filter that few match, if there is one and the database does
+ * not choose by itself. */
+static int choose_filter(struct sql_conn *c, const struct list_query *q,
+			 uint32_t *shape, struct weft_error *err)
+{
+	struct sql_value v[LIST_PARAMETERS];
+	int64_t few = 0;
+	int r = WEFT_OK;
+
+	if (c->store->driver->dialect != SQL_SQLITE)
+		return WEFT_OK;
+	list_parameters(q, *shape, v);
+	for (uint32_t i = 0; i < LIST_FILTERS && r == WEFT_OK && !few; i++) {
+		if (!list_has_filter(*shape, i))
+			continue;
+		r = sql_number(c, Q_FEW + i,
+			       SQL_ROW(v[list_filter_parameter(i) - 1]), &few,
+			       err);
+		if (r == WEFT_OK && few)
+			*shape = list_shape_by(*shape, i);
+	}
+	return r;
+}
+
 int sql_store_list(struct store *s, const struct list_query *q, struct arena *a,
 		   struct session_page *ret, struct weft_error *err)
 {
@@ -289,6 +313,8 @@ int sql_store_list(struct store *s, const struct list_query *q, struct arena *a,
 	uint32_t shape = list_shape(q);
 	int r = sql_reader(sql_of(s), &c, err);
 
+	if (r == WEFT_OK)
+		r = choose_filter(c, q, &shape, err);
 	if (r < 0)
 		return r;
 	l.page.v = ARENA_ARRAY(a, struct session_rec, l.limit);

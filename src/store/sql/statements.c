@@ -76,7 +76,7 @@ static void add_derived(struct buf *b, enum sql_dialect dialect,
 		sql_add_column_types(b, dialect);
 		buf_add_lit(b, ",tag INTEGER NOT NULL,fold BLOB NOT NULL,"
 			       "indexed_seq INTEGER NOT NULL DEFAULT 0)"
-			       " STRICT;" SQL_SESSION_INDEXES
+			       " STRICT;" SQL_SESSION_INDEXES SQL_FILTER_INDEXES
 			       "CREATE INDEX sessions_behind ON sessions(id)"
 			       " WHERE " IS_BEHIND ";");
 	}
@@ -452,7 +452,10 @@ void sql_text_make(struct sql_text *t, uint32_t key, enum sql_dialect dialect)
 	CLEANUP(buf_done) struct buf pattern;
 
 	buf_init(&pattern, SQL_TEXT_MAX);
-	if (key >= Q_LIST) {
+	if (key >= Q_FEW) {
+		memcpy(t->types, "t", sizeof("t"));
+		list_add_few_sql(&pattern, key - Q_FEW);
+	} else if (key >= Q_LIST) {
 		memcpy(t->types, LIST_TYPES "i", sizeof(LIST_TYPES "i"));
 		buf_add_lit(&pattern, "SELECT ");
 		sql_add_columns(&pattern);

@@ -80,8 +80,9 @@ enum sql_statement {
 	Q_EPOCH,      /* of the words */
 	Q_HOLD_EPOCH, /* the same, and let nobody change it */
 	Q_NEXT_EPOCH,
-	Q_DRIVER,        /* from here on: what a driver has for itself */
-	Q_LIST = 1 << 16 /* and above: a list, by its shape */
+	Q_DRIVER,         /* from here on: what a driver has for itself */
+	Q_LIST = 1 << 16, /* and above: a list, by its shape */
+	Q_FEW = 1 << 20   /* and above: whether few match a filter (list.h) */
 };
 
 #define SQL_PARAMETERS_MAX 80
