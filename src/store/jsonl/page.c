@@ -20,6 +20,8 @@
 #define PROBE_BYTES KIB(4)
 #define NEAR_BYTES  KIB(16)
 #define PIECE_MAX   KIB(256)
+#define LINE_BYTES  256  /* few lines are shorter */
+#define ROOM_MAX    2048 /* events, before there are any */
 
 static const char line_start[] = "\n{\"seq\":";
 
@@ -57,13 +59,22 @@ static bool is_wanted(const struct reading *g, const struct store_event *e)
 	return g->range->types == 0 || (g->range->types >> e->type & 1);
 }
 
+/* Room for so many events at first: for all of a page, if there are so many
+ * lines. */
+static size_t first_room(const struct reading *g)
+{
+	uint64_t lines = g->src->end / LINE_BYTES + 1;
+
+	return (size_t)u64_min(ROOM_MAX, u64_min(g->max, lines) + 1);
+}
+
 /* Where the next event goes; NULL without memory. */
 static struct store_event *next_slot(struct reading *g)
 {
 	struct event_page *p = g->page;
 
 	if (p->n == g->room) {
-		size_t room = g->room ? g->room * 2 : 64;
+		size_t room = g->room ? g->room * 2 : first_room(g);
 		struct store_event *v =
 			arena_alloc(g->arena, room * sizeof(*v));
 
