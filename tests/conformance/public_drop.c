@@ -451,6 +451,31 @@ static void what_is_gone_ends_where_a_fork_begins(void **state)
 	is_sound(d);
 }
 
+/* What was appended together is there whole or not at all; but what a fork
+ * does not need of it was taken away on purpose. */
+static void a_fork_inside_a_batch_outlives_the_rest_of_it(void **state)
+{
+	static const char batch[] = "[{\"role\":\"user\",\"content\":\"b1\"},"
+				    "{\"role\":\"user\",\"content\":\"b2\"},"
+				    "{\"role\":\"user\",\"content\":\"b3\"},"
+				    "{\"role\":\"user\",\"content\":\"b4\"}]";
+	struct desk *d = *state;
+	const char *f;
+
+	(void)desk_say(d, d->id, "a");
+	assert_int_equal(weft_append(d->store, d->id, WEFT_ID_CHARS, batch,
+				     strlen(batch), NULL, NULL, &d->err),
+			 WEFT_OK);
+	f = fork_at(d, d->id, 3);
+	assert_string_equal(desk_texts(d, f), "a b1");
+	(void)call_on(d, "purge", d->id, "");
+	assert_string_equal(desk_texts(d, f), "a b1");
+	has(call_on(d, "events", f, "\"after\":2,\"limit\":1"), "\"b1\"");
+	is_sound(d);
+	(void)desk_call(d, "{\"method\":\"reindex\"}");
+	has(call_on(d, "events", f, "\"after\":2,\"limit\":1"), "\"b1\"");
+}
+
 /* After the clock was set back, a fork is older than its parent. */
 static void clocks_do_not_say_who_inherits_from_whom(void **state)
 {
@@ -619,6 +644,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(a_name_that_others_speak_of_keeps_its_version),
 	PUBLIC_TEST(forks_see_what_they_saw),
 	PUBLIC_TEST(what_is_gone_ends_where_a_fork_begins),
+	PUBLIC_TEST(a_fork_inside_a_batch_outlives_the_rest_of_it),
 	PUBLIC_TEST(clocks_do_not_say_who_inherits_from_whom),
 	PUBLIC_TEST(the_last_fork_takes_with_it_what_it_held),
 	PUBLIC_TEST(a_message_is_found_by_its_id_where_a_fork_shows_it),

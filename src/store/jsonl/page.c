@@ -23,6 +23,9 @@
 #define LINE_BYTES  256  /* few lines are shorter */
 #define ROOM_MAX    2048 /* events, before there are any */
 
+/* Within so many bytes a line says its type. */
+#define LINE_HEAD_BYTES 96
+
 static const char line_start[] = "\n{\"seq\":";
 
 struct reading {
@@ -350,32 +353,51 @@ static size_t piece_size(const struct reading *g)
 	return (size_t)u64_min(PIECE_MAX, u64_max(want, PROBE_BYTES));
 }
 
+/* Does a line begin here that stands for several that were taken away?  Such a
+ * one was written over a group that was whole. */
+static bool begins_gone(struct weft_str s)
+{
+	static const char type[] = ",\"type\":\"gone\"";
+
+	return memmem(s.ptr, u64_min(s.len, LINE_HEAD_BYTES), type,
+		      sizeof(type) - 1) != NULL;
+}
+
+/* Count the lines of a piece that begins with one, up to `max`; *ret_left is
+ * what follows the last. */
+static uint32_t count_lines(struct weft_str piece, uint32_t max,
+			    struct weft_str *ret_left)
+{
+	uint32_t n = 0;
+	const char *nl;
+
+	while (n < max && (nl = memchr(piece.ptr, '\n', piece.len)) != NULL) {
+		n = begins_gone(piece) ? max : n + 1;
+		piece = str_skip(piece, (size_t)(nl - piece.ptr) + 1);
+	}
+	*ret_left = piece;
+	return n;
+}
+
 /* A page that ends inside a group: does the file have so many lines more? */
 static int look_for_group_end(struct reading *g)
 {
 	uint64_t at = g->stop;
 	uint32_t lines = g->more;
-	char bytes[PROBE_BYTES];
 
 	while (lines > 0 && at < g->src->end) {
-		size_t room = (size_t)u64_min(sizeof(bytes), g->src->end - at);
-		ssize_t n = file_read(g->src->file->f, bytes, room, at);
-		const char *p = bytes, *nl;
+		struct weft_str piece = { 0 }, left;
+		int r = read_piece(g, at, PROBE_BYTES, &piece);
 
-		if (n < 0)
-			return fail_errno(g->err, (int)-n,
-					  "read a session's file");
-		if (n == 0)
+		if (r < 0)
+			return r;
+		if (piece.len == 0)
 			break;
-		at += (uint64_t)n;
-		while (lines > 0 &&
-		       (nl = memchr(p, '\n', (size_t)(bytes + n - p)))) {
-			lines--;
-			p = nl + 1;
-		}
+		at += piece.len;
+		lines -= count_lines(piece, lines, &left);
 		/* The last line need not have an end. */
-		if (lines > 0 && at >= g->src->end && p < bytes + n)
-			lines--;
+		if (lines > 0 && at >= g->src->end && left.len > 0)
+			lines = begins_gone(left) ? 0 : lines - 1;
 	}
 	if (lines > 0) {
 		g->torn_from = g->group;
