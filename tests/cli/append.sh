@@ -63,7 +63,7 @@ same "$head" "$(head_of k)"
 # The limit, from both sides.
 small="jsonl:$dir/store?message_bytes=100"
 weft --store "$small" append k "$(printf '%40s')" >/dev/null
-refused 5 limit '*the limit is 100' --store "$small" append k "$(printf '%101s')"
+refused 5 limit '*the limit is 100 (limit message_bytes)' --store "$small" append k "$(printf '%101s')"
 
 # history and message.
 same "$(head_of k)" "$(weft history k --last 1 | jsonl 'd[0]["seq"]')"
