@@ -5,7 +5,8 @@ A proxy stands between weft and its server, takes the messages of the protocol
 apart and cuts at the n-th one of one direction: before it is passed on, or
 after it.  Whatever is cut: an append that is acknowledged is there once, one
 that is not is there at most once, and asking again with the same operation id
-makes it once.  Started by with-server.sh.
+makes it once.  Or what follows the n-th message comes late: when weft has given
+up waiting, and has done it again elsewhere.  Started by with-server.sh.
 """
 import atexit
 import json
@@ -40,8 +41,11 @@ class Proxy:
 
     def arm(self, cut, from_start=False):
         """cut: (direction, n, before), counted from the first message after
-        BEGIN, or from the first one of all; None: only count."""
+        BEGIN, or from the first one of all; (0, n, "late"): from that one on
+        messages are held back; None: only count."""
         with self.lock:
+            self.held = None  # (to the server, what it has not got yet)
+            self.over = threading.Event()  # the server has ended that connection
             self.cut = cut
             self.counts = [0, 0]
             self.begun = from_start
@@ -70,8 +74,28 @@ class Proxy:
             self.counts[direction] += 1
             if self.cut and self.cut[:2] == (direction, self.counts[direction]):
                 self.done = True
+                if self.cut[2] == "late":
+                    return "late"
                 return "before" if self.cut[2] else "after"
             return None
+
+    def hold(self, source, sink, data):
+        """Take all that comes until the client goes."""
+        self.held = (sink, data)
+        while data:
+            try:
+                data = source.recv(65536)
+            except OSError:
+                break
+            self.held = (sink, self.held[1] + data)
+        source.close()
+
+    def deliver(self):
+        sink, data = self.held
+        sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+        assert self.over.wait(20)
+        sink.close()
 
     def pump(self, direction, source, sink):
         def read(n):
@@ -95,11 +119,19 @@ class Proxy:
                 body = read(struct.unpack("!I", length)[0] - 4)
                 when = None if first else self.must_cut(direction, head, body)
                 first = False
+                if when == "late":
+                    self.hold(source, sink, head + length + body)
+                    return
+                if self.held and source is self.held[0]:
+                    continue  # nobody listens any more
                 if when != "before":
                     sink.sendall(head + length + body)
                 if when:
                     raise OSError
         except OSError:
+            if self.held and source is self.held[0]:
+                self.over.set()
+                return
             for s in (source, sink):
                 try:
                     s.shutdown(socket.SHUT_RDWR)
@@ -166,6 +198,35 @@ def cut_anywhere(proxy, through):
     return n_cuts, refused
 
 
+def late_anywhere(proxy, through):
+    """A server that gets the rest when weft has given up: what it does then
+    must not be done twice."""
+    through += "&answer_ms=150&busy_ms=300"
+    n_late = 0
+    for act in (["new", "--slug", "NAME"], ["append", "k", "NAME"]):
+        proxy.arm(None)
+        code, _, err = weft(URL.replace(SOCKET_DIR, proxy.dir), *[x.replace("NAME", "in time") for x in act])
+        assert code == 0, err
+        # Around the commit all of them; before it most places are the same.
+        counts = proxy.counts[0]
+        for n in [*range(5, counts - 12, 9), *range(counts - 12, counts + 1)]:
+            name = f"{act[0]} {n} late"
+            proxy.arm((0, n, "late"))
+            code, _, err = weft(through, *[x.replace("NAME", name) for x in act])
+            error = json.loads(err)["error"]["code"] if code else None
+            assert error in (None, "busy", "unknown"), f"{name}: {err}"
+            if proxy.held:
+                n_late += 1
+                proxy.deliver()
+            _, out, _ = weft(URL, "list", "--limit", "1000")
+            slugs = [s["slug"] for s in json.loads(out)["sessions"]]
+            times = slugs.count(name) + texts("k").count(name)
+            allowed = {None: (1,), "busy": (0,), "unknown": (0, 1)}[error]
+            assert times in allowed, f"{name}: {error}, {times} times"
+    assert n_late > 20, n_late
+    return n_late
+
+
 def main():
     proxy = Proxy()
     through = URL.replace("host=" + SOCKET_DIR, "host=" + proxy.dir)
@@ -203,10 +264,11 @@ def main():
     assert n_cuts >= 2 * sum(counts) - 8, f"{n_cuts} cuts at {counts} messages"
     more, refused = cut_anywhere(proxy, through)
     assert more > 25, more
+    late = late_anywhere(proxy, through)
     code, _, err = weft(URL, "verify")
     assert code == 0, err
     print(f"{n_cuts} cuts at {counts[0]} + {counts[1]} messages, {more} elsewhere, "
-          f"{refused} refused", file=sys.stderr)
+          f"{refused} refused, {late} late", file=sys.stderr)
 
 
 main()

@@ -131,6 +131,53 @@ quietly 7 'timeout expired' --store "$here&connect_timeout=2" list
 kill -CONT "$postmaster"
 same hello "$(texts k --store "$here")"
 
+# writing OPTIONS: begins to append what is written to 9, with one message that
+# is acknowledged; $writer is the process, $backend that of the server.
+writing() {
+	rm -f "$dir/lines"
+	mkfifo "$dir/lines"
+	"$WEFT" --store "$here&$1" append k --jsonl <"$dir/lines" >"$dir/acked" 2>"$dir/said" &
+	writer=$!
+	exec 9>"$dir/lines"
+	echo '{"role":"user","content":"in time"}' >&9
+	for _ in $(seq 100); do
+		[ ! -s "$dir/acked" ] || break
+		sleep 0.1
+	done
+	backend=$(sql "SELECT pid FROM pg_stat_activity WHERE query='COMMIT' AND application_name='weft'")
+	[ -n "$backend" ] || fail "nobody writes: $(cat "$dir/said")"
+}
+
+# One process of it hangs: another one does what it should have done, and when it
+# goes on it does not do it again.
+writing 'answer_ms=300&busy_ms=300'
+kill -STOP "$backend"
+echo '{"role":"user","content":"once"}' >&9
+exec 9>&-
+wait "$writer" || fail "$(cat "$dir/said")"
+same 'hello in time once' "$(texts k --store "$here")"
+kill -CONT "$backend"
+for _ in $(seq 100); do
+	[ "$(sql "SELECT count(*) FROM pg_stat_activity WHERE pid=$backend")" = 1 ] || break
+	sleep 0.1
+done
+same 'hello in time once' "$(texts k --store "$here")"
+
+# The commit itself hangs: nobody can tell, and that is said.
+writing 'answer_ms=300&busy_ms=300'
+sql "ALTER SYSTEM SET synchronous_standby_names='nobody'"
+sql 'SELECT pg_reload_conf()' >/dev/null
+sleep 0.3
+echo '{"role":"user","content":"perhaps"}' >&9
+exec 9>&-
+! wait "$writer" || fail 'acknowledged without the standby'
+like "*may have been written*did not answer in time*" "$(cat "$dir/acked" "$dir/said")"
+sql 'ALTER SYSTEM RESET synchronous_standby_names'
+sql 'SELECT pg_reload_conf()' >/dev/null
+same 'hello in time once in time perhaps' "$(texts k --store "$here")"
+quietly 2 'answer_ms: expected 0 to' --store "$here&answer_ms=x" list
+weft --store "$here&answer_ms=0" append k later >/dev/null
+
 # ---- a standby ----
 
 as_server mkdir "$standby"
@@ -146,23 +193,23 @@ refused 7 read_only '*the primary in the URL*read_only=1&target_session_attrs=an
 refused 7 read_only '*the primary in the URL*read_only=1&target_session_attrs=any*session is read-only*' list
 refused 7 read_only '*target_session_attrs=any*session is read-only*' list --store "$WEFT_STORE&read_only=1"
 refused 7 read_only '*reading only*' append k x --store "$reads"
-same hello "$(texts k --store "$reads")"
+same 'hello in time once in time perhaps later' "$(texts k --store "$reads")"
 weft --store "$reads" verify >/dev/null
 like '*hello*' "$(weft --store "$reads" search hello)"
 "$WEFT" --store "$reads" tail k -f --json >"$dir/tail" 2>&1 &
 watcher=$!
-weft --store "$here" append k later >/dev/null
+weft --store "$here" append k news >/dev/null
 # With both in the URL, in whatever order, the one that takes writes is found.
 both="postgres:///postgres?host=$standby,$socket&port=$port,$port&user=weft"
 weft --store "$both" append k 'to the primary' >/dev/null
 for _ in $(seq 100); do
-	[ "$(grep -c 'later\|to the primary' "$dir/tail")" -lt 2 ] || break
+	[ "$(grep -c 'news\|to the primary' "$dir/tail")" -lt 2 ] || break
 	sleep 0.1
 done
 kill "$watcher"
 wait "$watcher" || true
-same '1 1' "$(grep -c later "$dir/tail") $(grep -c 'to the primary' "$dir/tail")"
-same 'hello later to the primary' "$(texts k --store "$reads")"
+same '1 1' "$(grep -c news "$dir/tail") $(grep -c 'to the primary' "$dir/tail")"
+same 'hello in time once in time perhaps later news to the primary' "$(texts k --store "$reads")"
 ctl "$standby/data" -m fast stop
 
 # ---- a full tablespace ----

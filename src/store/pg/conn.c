@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/id.h"
 #include "base/mem.h"
 #include "store/pg/pg.h"
 
@@ -141,10 +142,15 @@ static int connected(struct pg_conn *k, struct weft_error *err)
 	k->in_transaction = false;
 	k->piped = false;
 	k->pending = 0;
+	k->late = k->slow = false;
 	k->base.others = true; /* it may be another server */
 	memset(k->slots, 0, sizeof(k->slots));
-	return k->broken ? refused(s, PQerrorMessage(k->pg), err) :
-			   set_up(k, err);
+	if (k->broken)
+		return refused(s, PQerrorMessage(k->pg), err);
+	/* Sending must not wait for a server that does not read. */
+	if (PQsetnonblocking(k->pg, 1) < 0)
+		return pg_fail(k, NULL, err);
+	return set_up(k, err);
 }
 
 int pg_connect(struct pg_store *s, enum sql_use use, struct pg_conn **ret,
@@ -228,8 +234,15 @@ void pg_pause(void)
 
 int pg_mend(struct pg_conn *k, struct weft_error *err)
 {
+	struct pg_store *s = pg_of(k->base.store);
+	int r;
+
 	if (!k->broken && PQstatus(k->pg) == CONNECTION_OK)
 		return WEFT_OK;
 	PQreset(k->pg);
-	return connected(k, err);
+	r = connected(k, err);
+	/* It may be another server, which has not heard of us. */
+	if (r == WEFT_OK && k->use == SQL_FOR_WRITING && !id_is_zero(&s->node))
+		r = pg_join(s, k, err);
+	return r;
 }

@@ -9,7 +9,8 @@
  * the old backend, which still holds the row, and then either finds the number
  * there, and the commit has happened, or takes its place, and it never will.
  * Settling writes in both cases, so that it waits for a synchronous standby
- * behind what it tells of.
+ * behind what it tells of.  A backend that gets our statements when we have
+ * given up waiting for it finds `void`, or no row at all, and fails.
  *
  * Sessions are locked by their rows, in the order of their ids.  Names that
  * may not be there have no rows: they are locked by a number made from them.
@@ -109,6 +110,7 @@ static int settle(struct pg_conn *k, struct weft_error *err)
 				 sql_u64(s->commits),
 				 sql_int(clock_now_ms(&s->sql.clock)) };
 	struct sql_rows row = { v, 1, 4 };
+	bool late = k->late;
 
 	id_format(&s->node, node);
 	do {
@@ -127,26 +129,26 @@ static int settle(struct pg_conn *k, struct weft_error *err)
 				    "postgres: the connection was lost and "
 				    "nothing was written");
 		}
+		k->base.replan = false;
 		return k->warned ? unknown(err, k->warning) : WEFT_OK;
 	} while (clock_mono_us() < end);
-	return unknown(err, "the connection was lost and the server does not "
-			    "come back");
+	/* What may have been done is not done again. */
+	k->base.replan = false;
+	return unknown(err, late ? "the server did not answer in time "
+				   "(answer_ms)" :
+				   "the connection was lost and the server "
+				   "does not come back");
 }
 
 /* All that was not sent yet and the commit itself, in one go. */
 static int send_commit(struct pg_conn *k, struct weft_error *err)
 {
 	struct pg_store *s = pg_of(k->base.store);
-	char node[WEFT_ID_CHARS + 1];
-	struct sql_value v[] = { sql_id(&s->node),
-				 sql_bytes(node, WEFT_ID_CHARS),
-				 sql_u64(s->commits),
-				 sql_int(clock_now_ms(&s->sql.clock)) };
-	int r;
+	int r = pg_run(&k->base, PG_COMMIT,
+		       SQL_ROW(sql_id(&s->node), sql_u64(s->commits),
+			       sql_int(clock_now_ms(&s->sql.clock))),
+		       NULL, NULL, NULL, err);
 
-	id_format(&s->node, node);
-	r = pg_run(&k->base, PG_COMMIT, &(struct sql_rows){ v, 1, 4 }, NULL,
-		   NULL, NULL, err);
 	if (r == WEFT_OK)
 		r = pg_pipe_send(k, "COMMIT", err);
 	return r < 0 ? r : pg_pipe_commit(k, &k->base.stamp, err);
@@ -237,11 +239,14 @@ static int forget(struct sql_store *s, struct weft_error *err)
 		"VACUUM events",   "VACUUM hidden", "VACUUM names",
 		"VACUUM blobs",
 	};
+	struct pg_conn *k = pg_conn_of(s->write_conn);
 	int r = WEFT_OK;
 
 	(void)pthread_mutex_lock(&s->writer);
+	k->at_leisure = true;
 	for (size_t i = 0; i < ARRAY_LEN(all) && r == WEFT_OK; i++)
-		r = pg_exec(pg_conn_of(s->write_conn), all[i], NULL, err);
+		r = pg_exec(k, all[i], NULL, err);
+	k->at_leisure = false;
 	(void)pthread_mutex_unlock(&s->writer);
 	return r;
 }

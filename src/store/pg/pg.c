@@ -15,6 +15,8 @@
 #include "base/process.h"
 
 #define PARTITIONS     16
+#define ANSWER_MS      60000
+#define ANSWER_MAX_MS  (24 * UINT64_C(60) * 60 * 1000)
 #define FORGET_NODE_MS (400 * INT64_C(24) * 60 * 60 * 1000)
 
 static struct pg_store *store_of(struct store *s)
@@ -39,6 +41,13 @@ static int set_own(struct pg_store *s, struct weft_str name,
 		s->schema[value.len] = '\0';
 		return WEFT_OK;
 	}
+	if (str_eq(name, STR("answer_ms"))) {
+		if (!str_to_u64(value, ANSWER_MAX_MS, &s->answer_ms))
+			return fail(err, WEFT_INVALID,
+				    "store URL: answer_ms: expected 0 to %llu",
+				    (unsigned long long)ANSWER_MAX_MS);
+		return WEFT_OK;
+	}
 	if (!str_to_u64(value, 1024, &n) || n == 0)
 		return fail(err, WEFT_INVALID,
 			    "store URL: partitions: expected 1 to 1024");
@@ -47,8 +56,8 @@ static int set_own(struct pg_store *s, struct weft_str name,
 }
 
 /*
- * libpq refuses what it does not know: take schema=NAME and partitions=N out
- * of what follows the '?'.
+ * libpq refuses what it does not know: take schema=NAME, partitions=N and
+ * answer_ms=N out of what follows the '?'.
  */
 static int take_own(struct pg_store *s, struct weft_str url, struct buf *b,
 		    struct weft_error *err)
@@ -60,6 +69,7 @@ static int take_own(struct pg_store *s, struct weft_str url, struct buf *b,
 
 	(void)snprintf(s->schema, sizeof(s->schema), "weft");
 	s->partitions = PARTITIONS;
+	s->answer_ms = ANSWER_MS;
 	buf_add(b, url.ptr, query ? (size_t)(query - url.ptr) : url.len);
 	for (p = query ? query + 1 : end; p < end && r == WEFT_OK;) {
 		const char *amp = memchr(p, '&', (size_t)(end - p));
@@ -70,7 +80,8 @@ static int take_own(struct pg_store *s, struct weft_str url, struct buf *b,
 					 is ? (size_t)(is - p) : option.len };
 
 		if (str_eq(name, STR("schema")) ||
-		    str_eq(name, STR("partitions"))) {
+		    str_eq(name, STR("partitions")) ||
+		    str_eq(name, STR("answer_ms"))) {
 			r = set_own(s, name,
 				    str_skip(option, name.len + (is != NULL)),
 				    err);
@@ -147,24 +158,28 @@ static int check_server(struct pg_conn *k, struct weft_error *err)
 	return r;
 }
 
-/* Our row in the table of commits. */
-static int join(struct pg_store *s, struct pg_conn *k, struct weft_error *err)
+int pg_join(struct pg_store *s, struct pg_conn *k, struct weft_error *err)
 {
 	int64_t now = clock_now_ms(NULL);
 	char sql[512], node[WEFT_ID_CHARS + 1], hex[33];
-	int r = id_new(now, &s->node, err);
 
-	if (r < 0)
-		return r;
 	id_format(&s->node, node);
 	hex_format(&s->node, sizeof(s->node), hex);
 	(void)snprintf(sql, sizeof(sql),
 		       "DELETE FROM commits WHERE at_ms<%lld;"
 		       "INSERT INTO commits(node,name,no,at_ms)"
-		       " VALUES(decode('%s','hex'),'%s',0,%lld)",
+		       " VALUES(decode('%s','hex'),'%s',0,%lld)"
+		       " ON CONFLICT DO NOTHING",
 		       (long long)(now - FORGET_NODE_MS), hex, node,
 		       (long long)now);
 	return pg_exec(k, sql, NULL, err);
+}
+
+static int join(struct pg_store *s, struct pg_conn *k, struct weft_error *err)
+{
+	int r = id_new(clock_now_ms(NULL), &s->node, err);
+
+	return r < 0 ? r : pg_join(s, k, err);
 }
 
 static int connect_all(struct pg_store *s, uint32_t flags,

@@ -40,6 +40,9 @@ struct pg_conn {
 	bool piped;       /* a write is under way: statements need not wait */
 	unsigned pending; /* statements whose answers were not read yet */
 	bool broken;      /* connect again before anything else */
+	bool late;        /* it has not answered in time: broken */
+	bool slow;        /* what was sent may take as long as it likes */
+	bool at_leisure;  /* and so may all that is sent */
 	bool patient;     /* a server that is away is waited for */
 	bool in_transaction;
 	bool warned; /* the server had something to say */
@@ -56,6 +59,7 @@ struct pg_store {
 	char *secret;         /* the password in it, or NULL */
 	char schema[64];
 	unsigned partitions; /* of new tables */
+	uint64_t answer_ms;  /* how long an answer may take; 0: any time */
 	char channel[80];
 	struct weft_id node;      /* who we are in the table of commits */
 	uint64_t commits;         /* ours; under sql.writer */
@@ -119,6 +123,13 @@ int64_t pg_number(const char *p, int n);
 /* What a failure means; `res` is a PGresult, or NULL. */
 int pg_fail(struct pg_conn *k, const void *res, struct weft_error *err);
 
+/* ---- waiting for an answer (answer.c) ---- */
+
+/* The next one, a PGresult, like PQgetResult; NULL also if it is late. */
+void *pg_next_answer(struct pg_conn *k);
+/* The last one of what was sent; NULL if it was not, or there is none. */
+void *pg_last_answer(struct pg_conn *k, int sent);
+
 /* ---- statements that do not wait (pipe.c) ---- */
 
 int pg_pipe_begin(struct pg_conn *k, struct weft_error *err);
@@ -149,6 +160,8 @@ int pg_clear_words(struct sql_conn *c, struct weft_error *err);
 
 /* ---- the rest ---- */
 
+/* Make sure that we have a row in the table of commits. */
+int pg_join(struct pg_store *s, struct pg_conn *k, struct weft_error *err);
 /* Make the tables, or bring them up to date; refuse what is newer. */
 int pg_migrate(struct pg_conn *k, uint32_t flags, struct weft_error *err);
 

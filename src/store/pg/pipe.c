@@ -29,10 +29,10 @@ static bool is_fine(const PGresult *res)
 /* The answer of one statement; NULL if the connection is lost. */
 static PGresult *next_answer(struct pg_conn *k)
 {
-	PGresult *res = PQgetResult(k->pg), *more;
+	PGresult *res = pg_next_answer(k), *more;
 
 	while (res && PQstatus(k->pg) == CONNECTION_OK &&
-	       (more = PQgetResult(k->pg)))
+	       (more = pg_next_answer(k)))
 		PQclear(more);
 	return res;
 }
@@ -53,7 +53,7 @@ int pg_pipe_wait(struct pg_conn *k, void **ret_last, void **ret_before,
 		/* Of warnings those of the last one matter. */
 		k->warned = false;
 		last = next_answer(k);
-		lost = PQstatus(k->pg) != CONNECTION_OK;
+		lost = k->late || PQstatus(k->pg) != CONNECTION_OK;
 		if (!lost && !is_fine(last) && !failed) {
 			failed = last;
 			last = NULL;
@@ -61,8 +61,9 @@ int pg_pipe_wait(struct pg_conn *k, void **ret_last, void **ret_before,
 	}
 	k->pending = 0;
 	if (!lost)
-		PQclear(PQgetResult(k->pg)); /* of the place where we wait */
-	if (lost || PQstatus(k->pg) != CONNECTION_OK || failed)
+		PQclear(pg_next_answer(k)); /* of the place where we wait */
+	k->slow = false;
+	if (lost || k->late || PQstatus(k->pg) != CONNECTION_OK || failed)
 		return pg_fail(k, failed, err);
 	if (ret_before) {
 		*ret_before = before;

@@ -42,13 +42,13 @@ static const struct {
 				   "SELECT coalesce(sum(no),0)::bigint"
 				   " FROM commits WHERE node<>?1",
 				   false },
-	[PG_COMMIT - Q_DRIVER] = { "bbii",
-				   "INSERT INTO commits(node,name,no,at_ms)"
-				   " VALUES(?1,convert_from(?2,'UTF8'),?3,?4)"
-				   " ON CONFLICT(node) DO UPDATE SET"
-				   " no=excluded.no,at_ms=excluded.at_ms"
-				   " RETURNING txid_current()",
-				   false },
+	[PG_COMMIT -
+		Q_DRIVER] = { "bii",
+			      "WITH u AS (UPDATE commits SET no=?2,at_ms=?3"
+			      " WHERE node=?1 AND void<?2 RETURNING 1)"
+			      " SELECT txid_current()/"
+			      "CAST(count(*)=1 AS integer) FROM u",
+			      false },
 	[PG_PUT_WORDS - Q_DRIVER] = { "biib",
 				      "INSERT INTO words"
 				      "(session,seq,at_ms,words)"
@@ -120,10 +120,14 @@ int pg_fail(struct pg_conn *k, const void *result, struct weft_error *err)
 	/* What is not the server's word is libpq's, about a connection that is
 	 * of no more use; where only writing failed, its status does not say so
 	 * yet. */
-	if (PQstatus(k->pg) != CONNECTION_OK || !state) {
+	if (k->late || PQstatus(k->pg) != CONNECTION_OK || !state) {
 		k->broken = true;
 		k->base.replan = true;
-		return pg_say(s, WEFT_BUSY, "the connection was lost", err);
+		return pg_say(s, WEFT_BUSY,
+			      k->late ? "the server did not answer in time "
+					"(answer_ms)" :
+					"the connection was lost",
+			      err);
 	}
 	if (is_any(state, passing))
 		k->base.replan = true;
@@ -144,7 +148,7 @@ int pg_exec(struct pg_conn *k, const char *sql, char tag[32],
 	ExecStatusType status;
 
 	k->runs++;
-	res = PQexec(k->pg, sql);
+	res = pg_last_answer(k, PQsendQuery(k->pg, sql));
 	status = PQresultStatus(res);
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK &&
 	    status != PGRES_EMPTY_QUERY)
@@ -160,7 +164,7 @@ int pg_ask(struct pg_conn *k, const char *sql, char *ret, size_t size,
 	CLEANUP(clear) PGresult *res = NULL;
 
 	k->runs++;
-	res = PQexec(k->pg, sql);
+	res = pg_last_answer(k, PQsendQuery(k->pg, sql));
 	if (PQresultStatus(res) != PGRES_TUPLES_OK)
 		return pg_fail(k, res, err);
 	(void)snprintf(ret, size, "%s",
@@ -223,7 +227,8 @@ static int send_prepare(struct pg_conn *k, uint32_t key, struct sql_text *t,
 	}
 	name_of(key, name);
 	k->runs++;
-	res = PQprepare(k->pg, name, buf_cstr(&t->sql), (int)n, types);
+	res = pg_last_answer(k, PQsendPrepare(k->pg, name, buf_cstr(&t->sql),
+					      (int)n, types));
 	return PQresultStatus(res) == PGRES_COMMAND_OK ? WEFT_OK :
 							 pg_fail(k, res, err);
 }
@@ -389,6 +394,30 @@ static void add_parameters(struct parameters *p, const struct sql_text *t,
 	buf_add_c(&p->bytes, '\0');
 }
 
+/* What looks at whole tables, or waits for all who write. */
+static bool takes_long(uint32_t key)
+{
+	switch (key) {
+	case Q_BEHIND_EVENTS:
+	case Q_CLEAR_HIDDEN:
+	case Q_CLEAR_LONE_REFS:
+	case Q_CLEAR_NAMES:
+	case Q_CLEAR_SESSIONS:
+	case Q_COUNT_BLOBS:
+	case Q_COUNT_HIDDEN:
+	case Q_COUNT_NAMES:
+	case Q_COUNT_SESSIONS:
+	case Q_DROP_BLOBS:
+	case Q_DROP_EVENTS:
+	case Q_LOCK_ALL:
+	case Q_UNMARK_ALL:
+	case PG_CLEAR_WORDS:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Send it, and wait for its answer unless nobody wants one. */
 static int send(struct pg_conn *k, uint32_t key, const struct parameters *p,
 		bool wanted, PGresult **ret, struct weft_error *err)
@@ -404,10 +433,12 @@ static int send(struct pg_conn *k, uint32_t key, const struct parameters *p,
 		formats[i] = 1;
 	}
 	name_of(key, name);
+	k->slow |= takes_long(key);
 	if (!k->piped) {
 		k->runs++;
-		*ret = PQexecPrepared(k->pg, name, (int)p->n, values, lengths,
-				      formats, 1);
+		*ret = pg_last_answer(
+			k, PQsendQueryPrepared(k->pg, name, (int)p->n, values,
+					       lengths, formats, 1));
 		return WEFT_OK;
 	}
 	r = pg_pipe_room(k, err);

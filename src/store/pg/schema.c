@@ -130,11 +130,14 @@ int pg_migrate(struct pg_conn *k, uint32_t flags, struct weft_error *err)
 	if (r < 0)
 		return r;
 	k->in_transaction = true;
+	/* It reads all that is there; others wait for who does it. */
+	k->at_leisure = true;
 	r = migrate_locked(k, err);
 	if (r == WEFT_OK)
 		r = pg_exec(k, "COMMIT", NULL, err);
 	else
 		(void)pg_exec(k, "ROLLBACK", NULL, NULL);
 	k->in_transaction = false;
+	k->at_leisure = false;
 	return r;
 }
