@@ -91,9 +91,7 @@ static int set_up(struct pg_conn *k, struct weft_error *err)
 	static const char by_keys[] =
 		"SET plan_cache_mode=force_generic_plan;"
 		"SET enable_seqscan=off;SET enable_bitmapscan=off;"
-		"SET enable_hashjoin=off;SET enable_mergejoin=off;"
-		/* What has to read all of a small table counts as dear. */
-		"SET jit=off;";
+		"SET enable_hashjoin=off;SET enable_mergejoin=off;";
 	struct pg_store *s = pg_of(k->base.store);
 	CLEANUP(buf_done) struct buf sql;
 	char *schema = PQescapeIdentifier(k->pg, s->schema, strlen(s->schema));
@@ -106,6 +104,9 @@ static int set_up(struct pg_conn *k, struct weft_error *err)
 		   "SET synchronous_commit=on;"
 		   "SET default_transaction_isolation='read committed';"
 		   "SET client_min_messages=warning;"
+		   /* For what is done in a millisecond; what has to read all
+		    * of a small table counts as dear. */
+		   "SET jit=off;SET max_parallel_workers_per_gather=0;"
 		   "SET lock_timeout=%llu;"
 		   "SET default_transaction_read_only=%s;%s",
 		   schema ? schema : "", text ? text : "",
