@@ -240,3 +240,47 @@ uint64_t desk_head(struct desk *d, const char *session)
 			     &d->err));
 	return head;
 }
+
+const char *desk_show(struct desk *d, const char *session)
+{
+	return desk_call(d, "{\"method\":\"show\",\"session\":\"%s\"}",
+			 session);
+}
+
+const char *desk_member(struct desk *d, const char *json, const char *name)
+{
+	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
+	yyjson_val *v;
+
+	desk_ok(d, json_parse(str_of(json), NULL, &doc, &d->err));
+	v = yyjson_obj_get(yyjson_doc_get_root(doc), name);
+	return yyjson_is_str(v) ? arena_str(&d->arena, json_str(v)).ptr : "";
+}
+
+/* ---- routing ---- */
+
+void desk_configure(struct desk *d, const char *text)
+{
+	desk_ok(d, weft_configure(d->store, text, strlen(text), &d->err));
+}
+
+struct weft_route_options desk_from(const char *channel, const char *sender)
+{
+	struct weft_route_options o;
+
+	weft_route_options_init(&o, sizeof(o));
+	o.channel = str_of(channel);
+	o.chat_type = STR("direct");
+	o.chat_id = str_of(sender);
+	o.sender_id = str_of(sender);
+	return o;
+}
+
+struct weft_routed desk_route(struct desk *d,
+			      const struct weft_route_options *o)
+{
+	struct weft_routed ret = { 0 };
+
+	desk_ok(d, weft_route(d->store, o, &ret, &d->err));
+	return ret;
+}

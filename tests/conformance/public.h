@@ -50,6 +50,18 @@ int desk_try(struct desk *d, const char *session, const char *json,
 /* Append a message of the user, which must succeed; its number. */
 uint64_t desk_say(struct desk *d, const char *session, const char *text);
 
+/* A session as it is shown. */
+const char *desk_show(struct desk *d, const char *session);
+/* A member of an answer, as text; "" if it is null or not there. */
+const char *desk_member(struct desk *d, const char *json, const char *name);
+
+/* The text of a configuration. */
+void desk_configure(struct desk *d, const char *text);
+/* A direct message; what else there is, the test sets. */
+struct weft_route_options desk_from(const char *channel, const char *sender);
+struct weft_routed desk_route(struct desk *d,
+			      const struct weft_route_options *o);
+
 /* The texts of all messages that a session shows: "a b c". */
 const char *desk_texts(struct desk *d, const char *session);
 

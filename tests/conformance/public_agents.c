@@ -10,32 +10,6 @@
 
 #define HOUR INT64_C(3600000)
 
-static struct weft_route_options from(const char *channel, const char *sender)
-{
-	struct weft_route_options o;
-
-	weft_route_options_init(&o, sizeof(o));
-	o.channel = str_of(channel);
-	o.chat_type = STR("direct");
-	o.chat_id = str_of(sender);
-	o.sender_id = str_of(sender);
-	return o;
-}
-
-static void configure(struct desk *d, const char *text)
-{
-	desk_ok(d, weft_configure(d->store, text, strlen(text), &d->err));
-}
-
-static struct weft_routed route(struct desk *d,
-				const struct weft_route_options *o)
-{
-	struct weft_routed ret = { 0 };
-
-	desk_ok(d, weft_route(d->store, o, &ret, &d->err));
-	return ret;
-}
-
 #define STICKY                                                             \
 	"{\"session\":{\"dimensions\":[\"sender\"]},\"agents\":{\"list\":" \
 	"[{\"id\":\"nikki\"},{\"id\":\"sasha\"}],\"sticky\":true}}"
@@ -89,86 +63,88 @@ static void the_agent_used_last_is_kept(void **state)
 static void a_new_conversation_begins_with_it(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options whatsapp = from("whatsapp", "dan");
-	struct weft_route_options telegram = from("telegram", "dan");
+	struct weft_route_options whatsapp = desk_from("whatsapp", "dan");
+	struct weft_route_options telegram = desk_from("telegram", "dan");
 	struct weft_routed first;
 
-	configure(d, STICKY);
-	first = route(d, &whatsapp);
+	desk_configure(d, STICKY);
+	first = desk_route(d, &whatsapp);
 	assert_string_equal(first.agent, "nikki");
 	(void)desk_say(d, first.session, "hello");
 	(void)desk_call(d, "{\"method\":\"user_agent_set\",\"user\":\"dan\","
 			   "\"agent\":\"Sasha\"}");
 	/* Where a conversation goes on, it goes on with whom it began. */
-	assert_string_equal(route(d, &whatsapp).session, first.session);
-	assert_string_equal(route(d, &telegram).agent, "sasha");
+	assert_string_equal(desk_route(d, &whatsapp).session, first.session);
+	assert_string_equal(desk_route(d, &telegram).agent, "sasha");
 	/* One that is not there any more is nobody. */
 	(void)desk_call(d, "{\"method\":\"user_agent_set\",\"user\":\"dan\","
 			   "\"agent\":\"gone\"}");
 	telegram.channel = STR("irc");
-	assert_string_equal(route(d, &telegram).agent, "nikki");
+	assert_string_equal(desk_route(d, &telegram).agent, "nikki");
 }
 
 static void who_asks_for_an_agent_goes_on_with_it(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options o = from("whatsapp", "dan");
-	struct weft_route_options discord = from("discord", "dan");
+	struct weft_route_options o = desk_from("whatsapp", "dan");
+	struct weft_route_options discord = desk_from("discord", "dan");
 	struct weft_routed nikki, sasha;
 
-	configure(d, STICKY);
-	nikki = route(d, &o);
+	desk_configure(d, STICKY);
+	nikki = desk_route(d, &o);
 	(void)desk_say(d, nikki.session, "a");
 	d->now_ms += HOUR;
 	o.agent = STR("sasha");
-	sasha = route(d, &o);
+	sasha = desk_route(d, &o);
 	assert_int_equal(sasha.created, 1);
 	(void)desk_say(d, sasha.session, "b");
 	assert_non_null(strstr(used(d, "dan"), "\"agent\":\"sasha\""));
 	o.agent = STR("");
-	assert_string_equal(route(d, &o).session, sasha.session);
-	assert_string_equal(route(d, &discord).agent, "sasha");
+	assert_string_equal(desk_route(d, &o).session, sasha.session);
+	assert_string_equal(desk_route(d, &discord).agent, "sasha");
 	/* And back, by speaking there. */
 	d->now_ms += HOUR;
 	(void)desk_say(d, nikki.session, "c");
-	assert_string_equal(route(d, &o).session, nikki.session);
+	assert_string_equal(desk_route(d, &o).session, nikki.session);
 	/* Nothing of it without being configured. */
-	configure(d, "{\"session\":{\"dimensions\":[\"sender\"]},\"agents\":"
-		     "{\"list\":[{\"id\":\"nikki\"},{\"id\":\"sasha\"}]}}");
+	desk_configure(d,
+		       "{\"session\":{\"dimensions\":[\"sender\"]},\"agents\":"
+		       "{\"list\":[{\"id\":\"nikki\"},{\"id\":\"sasha\"}]}}");
 	discord.sender_id = STR("liz");
 	discord.agent = STR("sasha");
-	(void)route(d, &discord);
+	(void)desk_route(d, &discord);
 	assert_non_null(strstr(used(d, "liz"), "\"agent\":null"));
 	discord.agent = STR("");
-	assert_string_equal(route(d, &discord).agent, "nikki");
+	assert_string_equal(desk_route(d, &discord).agent, "nikki");
 }
 
 static void roles_come_from_the_configuration(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options o = from("telegram", "5");
+	struct weft_route_options o = desk_from("telegram", "5");
 	const char *shown;
 
-	configure(d, "{\"session\":{\"identity_links\":{\"dan\":"
-		     "[\"telegram:5\"]},\"roles\":{\"MasterAdmin\":[\"Dan\"],"
-		     "\"Partner\":[\"discord:7\"]}}}");
+	desk_configure(d,
+		       "{\"session\":{\"identity_links\":{\"dan\":"
+		       "[\"telegram:5\"]},\"roles\":{\"MasterAdmin\":[\"Dan\"],"
+		       "\"Partner\":[\"discord:7\"]}}}");
 	shown = desk_call(d, "{\"method\":\"show\",\"session\":\"%s\"}",
-			  route(d, &o).session);
+			  desk_route(d, &o).session);
 	assert_non_null(strstr(shown, "\"user_role\":\"MasterAdmin\""));
 	assert_non_null(strstr(shown, "\"user\":\"dan\""));
-	o = from("discord", "7");
+	o = desk_from("discord", "7");
 	shown = desk_call(d, "{\"method\":\"show\",\"session\":\"%s\"}",
-			  route(d, &o).session);
+			  desk_route(d, &o).session);
 	assert_non_null(strstr(shown, "\"user_role\":\"Partner\""));
-	o = from("telegram", "7");
+	o = desk_from("telegram", "7");
 	shown = desk_call(d, "{\"method\":\"show\",\"session\":\"%s\"}",
-			  route(d, &o).session);
+			  desk_route(d, &o).session);
 	assert_non_null(strstr(shown, "\"user_role\":\"\""));
 	/* It is what it is now. */
-	configure(d, "{\"session\":{\"roles\":{\"Guest\":[\"7\"]}}}");
-	o = from("discord", "7");
+	desk_configure(d, "{\"session\":{\"roles\":{\"Guest\":[\"7\"]}}}");
+	o = desk_from("discord", "7");
 	shown = desk_call(d, "{\"method\":\"show\",\"session\":\"%s\"}",
-			  route(d, &o).session);
+			  desk_route(d, &o).session);
 	assert_non_null(strstr(shown, "\"user_role\":\"Guest\""));
 }
 
@@ -186,7 +162,7 @@ static const char *text(struct weft_conversation *c, const char *name)
 static void the_steps_lead_where_the_whole_does(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options o = from("slack", "U1");
+	struct weft_route_options o = desk_from("slack", "U1");
 	struct weft_conversation *c = NULL;
 	struct weft_routed r, whole;
 
@@ -219,7 +195,7 @@ static void the_steps_lead_where_the_whole_does(void **state)
 	desk_ok(d, weft_resolve_key(c, "", 0, &d->err));
 	desk_ok(d, weft_ensure_session(d->store, c, &r, &d->err));
 	assert_int_equal(r.created, 1);
-	whole = route(d, &o);
+	whole = desk_route(d, &o);
 	assert_int_equal(whole.created, 0);
 	assert_string_equal(whole.session, r.session);
 	weft_conversation_free(c);
@@ -229,7 +205,7 @@ static void the_steps_lead_where_the_whole_does(void **state)
 static void a_key_of_ones_own_is_a_step(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options o = from("cron", "5");
+	struct weft_route_options o = desk_from("cron", "5");
 	struct weft_conversation *c = NULL;
 	struct weft_routed r;
 	const char *shown;
@@ -260,7 +236,7 @@ static void a_key_of_ones_own_is_a_step(void **state)
 static void hostile_callers_are_told(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options o = from("cli", "5");
+	struct weft_route_options o = desk_from("cli", "5");
 	struct weft_conversation *c = NULL;
 
 	desk_fails(d, weft_resolve_route(d->store, NULL, &c, &d->err),

@@ -10,11 +10,6 @@
 #define HOUR INT64_C(3600000)
 #define DAY  (24 * HOUR)
 
-static void configure(struct desk *d, const char *text)
-{
-	desk_ok(d, weft_configure(d->store, text, strlen(text), &d->err));
-}
-
 static const char *cleanup(struct desk *d, bool dry)
 {
 	return desk_call(d, "{\"method\":\"cleanup\",\"dry_run\":%s}",
@@ -82,8 +77,8 @@ static void nothing_is_removed_unless_it_is_configured(void **state)
 	assert_string_equal(ids(d, report, "removed"), "");
 	assert_false(is_deleted(d, id));
 	/* A rule without a limit keeps what it is about. */
-	configure(d, "{\"retention\":{\"rules\":[{\"kind\":\"primary\"},"
-		     "{\"idle_days\":1}]}}");
+	desk_configure(d, "{\"retention\":{\"rules\":[{\"kind\":\"primary\"},"
+			  "{\"idle_days\":1}]}}");
 	assert_string_equal(ids(d, cleanup(d, false), "removed"), "");
 }
 
@@ -93,7 +88,7 @@ static void what_is_idle_goes_into_the_trash(void **state)
 	const char *old = spoken(d, "\"key\":\"old\""), *fresh, *report;
 	int64_t then = d->now_ms;
 
-	configure(d, IDLE_30);
+	desk_configure(d, IDLE_30);
 	d->now_ms = then + 20 * DAY;
 	fresh = spoken(d, "");
 	(void)desk_say(d, d->id, "and here");
@@ -131,8 +126,8 @@ static void what_was_long_in_the_trash_is_purged(void **state)
 
 	thrown = spoken(d, "\"channel\":\"slack\"");
 	other = spoken(d, "");
-	configure(d, "{\"retention\":{\"rules\":[{\"channel\":\"slack\"},"
-		     "{\"idle_days\":30}],\"trash_days\":7}}");
+	desk_configure(d, "{\"retention\":{\"rules\":[{\"channel\":\"slack\"},"
+			  "{\"idle_days\":30}],\"trash_days\":7}}");
 	d->now_ms += 31 * DAY;
 	(void)desk_say(d, d->id, "here");
 	(void)desk_call(d, "{\"method\":\"delete\",\"session\":\"%s\"}",
@@ -179,8 +174,8 @@ static void however_many_there_are_all_are_purged(void **state)
 	/* What is done is the same in all stores, and takes its time. */
 	if (strncmp(conformance_url, "memory:", 7) != 0)
 		return;
-	configure(d, "{\"retention\":{\"rules\":[{\"idle_days\":30}],"
-		     "\"trash_days\":7}}");
+	desk_configure(d, "{\"retention\":{\"rules\":[{\"idle_days\":30}],"
+			  "\"trash_days\":7}}");
 	for (unsigned i = 0; i < MANY; i++)
 		(void)desk_new(d, "");
 	d->now_ms += 31 * DAY;
@@ -209,7 +204,7 @@ static void background_writes_do_not_count(void **state)
 	struct desk *d = *state;
 	const char *old = spoken(d, "");
 
-	configure(d, IDLE_30);
+	desk_configure(d, IDLE_30);
 	d->now_ms += 31 * DAY;
 	desk_ok(d, desk_try(d, old,
 			    "{\"role\":\"user\",\"content\":\"tick\","
@@ -226,7 +221,7 @@ static void what_is_in_use_is_spared(void **state)
 	const char *leased = spoken(d, ""), *running = spoken(d, "");
 	const char *report, *spared;
 
-	configure(d, IDLE_30);
+	desk_configure(d, IDLE_30);
 	d->now_ms += 31 * DAY;
 	(void)desk_call(d,
 			"{\"method\":\"set\",\"session\":\"%s\","
@@ -270,13 +265,13 @@ static void caps_keep_the_latest(void **state)
 		v[i] = spoken(d, "");
 	}
 	(void)snprintf(two, sizeof(two), "%s %s", v[1], v[0]);
-	configure(d, "{\"retention\":{\"rules\":[{\"max_sessions\":2}]}}");
+	desk_configure(d, "{\"retention\":{\"rules\":[{\"max_sessions\":2}]}}");
 	report = cleanup(d, true);
 	assert_string_equal(ids(d, report, "removed"), two);
 	assert_string_equal(why(d, report, v[0]),
 			    "rule 1: more than 2 sessions");
 	/* One message is about 200 bytes with its session. */
-	configure(d, "{\"retention\":{\"rules\":[{\"max_bytes\":1000}]}}");
+	desk_configure(d, "{\"retention\":{\"rules\":[{\"max_bytes\":1000}]}}");
 	report = cleanup(d, true);
 	assert_string_equal(why(d, report, v[0]),
 			    "rule 1: more than 1000 bytes");
@@ -286,7 +281,7 @@ static void caps_keep_the_latest(void **state)
 			"{\"method\":\"set\",\"session\":\"%s\","
 			"\"changes\":{\"pinned\":true}}",
 			v[2]);
-	configure(d, "{\"retention\":{\"rules\":[{\"max_sessions\":2}]}}");
+	desk_configure(d, "{\"retention\":{\"rules\":[{\"max_sessions\":2}]}}");
 	assert_string_equal(ids(d, cleanup(d, false), "removed"), two);
 }
 
@@ -303,10 +298,10 @@ static void rules_are_about_kinds_agents_and_channels(void **state)
 	sub = spoken(d, members);
 	(void)desk_call(d, "{\"method\":\"memory_add\",\"content\":\"x\"}");
 	d->now_ms += 3 * DAY;
-	configure(d, "{\"retention\":{\"rules\":[{\"channel\":\" Slack\"},"
-		     "{\"agent\":\"work\",\"idle_days\":2},"
-		     "{\"kind\":\"subagent\",\"idle_days\":1},"
-		     "{\"idle_days\":30}]}}");
+	desk_configure(d, "{\"retention\":{\"rules\":[{\"channel\":\" Slack\"},"
+			  "{\"agent\":\"work\",\"idle_days\":2},"
+			  "{\"kind\":\"subagent\",\"idle_days\":1},"
+			  "{\"idle_days\":30}]}}");
 	removed = ids(d, cleanup(d, false), "removed");
 	assert_null(strstr(removed, slack));
 	assert_non_null(strstr(removed, work));
@@ -347,19 +342,20 @@ static void rules_are_about_scopes(void **state)
 	char both[64];
 
 	d->now_ms += 3 * DAY;
-	configure(d, "{\"retention\":{\"rules\":[{\"account\":\"a.1\","
-		     "\"chat_type\":\" GROUP\",\"idle_days\":2}]}}");
+	desk_configure(d, "{\"retention\":{\"rules\":[{\"account\":\"a.1\","
+			  "\"chat_type\":\" GROUP\",\"idle_days\":2}]}}");
 	report = cleanup(d, true);
 	assert_string_equal(ids(d, report, "removed"), group);
-	configure(d, "{\"retention\":{\"rules\":[{\"chat_type\":\"direct\"},"
-		     "{\"account\":\"A.1\",\"idle_days\":2}]}}");
+	desk_configure(d,
+		       "{\"retention\":{\"rules\":[{\"chat_type\":\"direct\"},"
+		       "{\"account\":\"A.1\",\"idle_days\":2}]}}");
 	assert_string_equal(ids(d, cleanup(d, true), "removed"), group);
-	configure(d, "{\"retention\":{\"rules\":[{\"chat_type\":\"group\","
-		     "\"max_sessions\":1}]}}");
+	desk_configure(d, "{\"retention\":{\"rules\":[{\"chat_type\":\"group\","
+			  "\"max_sessions\":1}]}}");
 	assert_string_equal(ids(d, cleanup(d, true), "removed"),
 			    strcmp(group, other) < 0 ? group : other);
-	configure(d, "{\"retention\":{\"rules\":[{\"chat_type\":\"group\","
-		     "\"idle_days\":2}]}}");
+	desk_configure(d, "{\"retention\":{\"rules\":[{\"chat_type\":\"group\","
+			  "\"idle_days\":2}]}}");
 	(void)snprintf(both, sizeof(both), "%s %s", other, group);
 	report = ids(d, cleanup(d, false), "removed");
 	assert_int_equal(strlen(report), strlen(both));
@@ -368,9 +364,9 @@ static void rules_are_about_scopes(void **state)
 	assert_false(is_deleted(d, person));
 	assert_false(is_deleted(d, plain));
 	/* By dm_scope the conversation of one person is a direct one, too. */
-	configure(d, "{\"session\":{\"dm_scope\":\"per-channel\"},"
-		     "\"retention\":{\"rules\":[{\"chat_type\":\"direct\","
-		     "\"idle_days\":2}]}}");
+	desk_configure(d, "{\"session\":{\"dm_scope\":\"per-channel\"},"
+			  "\"retention\":{\"rules\":[{\"chat_type\":\"direct\","
+			  "\"idle_days\":2}]}}");
 	person = routed(d, "direct", "c3");
 	(void)routed(d, "group", "c3");
 	d->now_ms += 3 * DAY;
@@ -388,7 +384,7 @@ static void what_has_expired_goes(void **state)
 			"{\"method\":\"set\",\"session\":\"%s\",\"changes\":"
 			"{\"expires_at\":\"2099-01-01T00:00:00Z\"}}",
 			id);
-	configure(d, IDLE_30);
+	desk_configure(d, IDLE_30);
 	assert_string_equal(ids(d, cleanup(d, false), "removed"), "");
 	d->now_ms = INT64_C(4070908800000);
 	(void)desk_say(d, d->id, "that very moment");
@@ -438,7 +434,7 @@ static void it_runs_once_after_its_hour(void **state)
 	/* Also after a restart, and with another hour from then on. */
 	if (d->dir[0])
 		desk_reopen(d, NULL);
-	configure(d, "{\"lifecycle\":{\"maintenance_hour\":5}}");
+	desk_configure(d, "{\"lifecycle\":{\"maintenance_hour\":5}}");
 	d->now_ms = at_hour(5) - 1;
 	assert_int_equal(maintain(d).ran, 0);
 	d->now_ms = at_hour(5);
@@ -458,7 +454,7 @@ static void it_runs_once_when_clocks_change(void **state)
 	};
 	struct desk *d = *state;
 
-	configure(d, "{\"lifecycle\":{\"maintenance_hour\":2}}");
+	desk_configure(d, "{\"lifecycle\":{\"maintenance_hour\":2}}");
 	(void)setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
 	for (size_t i = 0; i < ARRAY_LEN(days); i++) {
@@ -487,7 +483,7 @@ static void a_clock_that_leaps_removes_nothing(void **state)
 	const char *id, *late;
 	struct weft_maintenance m;
 
-	configure(d, IDLE_30);
+	desk_configure(d, IDLE_30);
 	d->now_ms = then;
 	(void)desk_say(d, d->id, "here");
 	id = spoken(d, "");
@@ -610,7 +606,7 @@ static void of_many_one_runs(void **state)
 	pthread_barrier_t together;
 	unsigned ran = 0, removed = 0;
 
-	configure(d, IDLE_30);
+	desk_configure(d, IDLE_30);
 	for (int i = 0; i < 8; i++)
 		(void)spoken(d, "");
 	d->now_ms = at_hour(12);

@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 
-#include "base/json.h"
 #include "conformance/public.h"
 
 #define OLD "agent:main:telegram:direct:5"
@@ -18,26 +17,9 @@ static const char *route(struct desk *d, const char *more)
 			 more);
 }
 
-static const char *show(struct desk *d, const char *session)
-{
-	return desk_call(d, "{\"method\":\"show\",\"session\":\"%s\"}",
-			 session);
-}
-
-/* A member of an answer, as text; "" if it is null or not there. */
-static const char *member(struct desk *d, const char *json, const char *name)
-{
-	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
-	yyjson_val *v;
-
-	desk_ok(d, json_parse(str_of(json), NULL, &doc, &d->err));
-	v = yyjson_obj_get(yyjson_doc_get_root(doc), name);
-	return yyjson_is_str(v) ? arena_str(&d->arena, json_str(v)).ptr : "";
-}
-
 static const char *routed(struct desk *d)
 {
-	return member(d, route(d, ""), "session");
+	return desk_member(d, route(d, ""), "session");
 }
 
 static void an_older_conversation_goes_on(void **state)
@@ -58,23 +40,23 @@ static void an_older_conversation_goes_on(void **state)
 	answer = route(d, "");
 	assert_non_null(strstr(answer, "\"created\":true"));
 	assert_non_null(strstr(answer, "goes on from there"));
-	id = member(d, answer, "session");
+	id = desk_member(d, answer, "session");
 	assert_string_not_equal(id, old);
 	(void)desk_say(d, id, "three");
 	assert_string_equal(desk_texts(d, id), "one two three");
 	/* The old one is as it was, and has no names. */
 	assert_string_equal(desk_texts(d, old), "one two");
-	answer = show(d, old);
+	answer = desk_show(d, old);
 	assert_non_null(strstr(answer, "\"key\":null"));
 	assert_non_null(strstr(answer, "\"aliases\":[]"));
 	/* Every name leads to the new one. */
-	assert_string_equal(member(d, show(d, OLD), "id"), id);
-	answer = show(d, "mine");
-	assert_string_equal(member(d, answer, "id"), id);
-	assert_string_equal(member(d, answer, "forked_from"), old);
-	assert_string_equal(member(d, answer, "slug"), "trip");
-	assert_string_equal(member(d, answer, "user_role"), "guest");
-	assert_string_equal(member(d, answer, "user"), "5");
+	assert_string_equal(desk_member(d, desk_show(d, OLD), "id"), id);
+	answer = desk_show(d, "mine");
+	assert_string_equal(desk_member(d, answer, "id"), id);
+	assert_string_equal(desk_member(d, answer, "forked_from"), old);
+	assert_string_equal(desk_member(d, answer, "slug"), "trip");
+	assert_string_equal(desk_member(d, answer, "user_role"), "guest");
+	assert_string_equal(desk_member(d, answer, "user"), "5");
 	assert_non_null(strstr(answer, "\"inherited_count\":2"));
 	assert_non_null(strstr(answer, "\"scope\":{\"version\":1"));
 	/* Once. */
@@ -99,7 +81,7 @@ static void the_summary_is_kept(void **state)
 			"{\"method\":\"compact\",\"session\":\"" OLD
 			"\",\"keep\":1,\"summary\":\"first there was one\"}");
 	id = routed(d);
-	assert_string_equal(member(d, show(d, id), "summary"),
+	assert_string_equal(desk_member(d, desk_show(d, id), "summary"),
 			    "first there was one");
 	assert_non_null(
 		strstr(desk_call(d,
@@ -131,10 +113,12 @@ static void what_is_not_taken_over(void **state)
 	(void)desk_say(d, named, "only called so");
 	id = routed(d);
 	assert_string_equal(desk_texts(d, id), "");
-	assert_string_equal(member(d, show(d, "agent:main:main"), "id"), own);
-	assert_string_equal(member(d, show(d, OLD), "id"), empty);
-	assert_string_equal(member(d, show(d, "agent:main:direct:5"), "id"),
-			    named);
+	assert_string_equal(
+		desk_member(d, desk_show(d, "agent:main:main"), "id"), own);
+	assert_string_equal(desk_member(d, desk_show(d, OLD), "id"), empty);
+	assert_string_equal(
+		desk_member(d, desk_show(d, "agent:main:direct:5"), "id"),
+		named);
 }
 
 /* What a conversation has is never put in the place of what it says now. */
@@ -188,9 +172,9 @@ static void names_that_have_no_room_stay(void **state)
 	(void)desk_say(d, old, "one");
 	id = routed(d);
 	assert_string_equal(desk_texts(d, id), "one");
-	assert_string_equal(member(d, show(d, OLD), "id"), id);
-	assert_string_equal(member(d, show(d, "n01"), "id"), id);
-	assert_string_equal(member(d, show(d, "n63"), "id"), old);
+	assert_string_equal(desk_member(d, desk_show(d, OLD), "id"), id);
+	assert_string_equal(desk_member(d, desk_show(d, "n01"), "id"), id);
+	assert_string_equal(desk_member(d, desk_show(d, "n63"), "id"), old);
 }
 
 static const struct CMUnitTest tests[] = {

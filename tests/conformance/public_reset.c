@@ -7,23 +7,6 @@
 
 #define MINUTE INT64_C(60000)
 
-/* A member of an answer, as text; "" if it is null or not there. */
-static const char *member(struct desk *d, const char *json, const char *name)
-{
-	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
-	yyjson_val *v;
-
-	desk_ok(d, json_parse(str_of(json), NULL, &doc, &d->err));
-	v = yyjson_obj_get(yyjson_doc_get_root(doc), name);
-	return yyjson_is_str(v) ? arena_str(&d->arena, json_str(v)).ptr : "";
-}
-
-static const char *show(struct desk *d, const char *session)
-{
-	return desk_call(d, "{\"method\":\"show\",\"session\":\"%s\"}",
-			 session);
-}
-
 static const char *reset(struct desk *d, const char *session)
 {
 	return desk_call(d, "{\"method\":\"reset\",\"session\":\"%s\"}",
@@ -59,13 +42,13 @@ static void names_go_to_the_new_session(void **state)
 
 	(void)desk_say(d, "k", "before");
 	answer = reset(d, "a");
-	fresh = member(d, answer, "id");
+	fresh = desk_member(d, answer, "id");
 	assert_string_not_equal(fresh, old);
-	assert_string_equal(member(d, answer, "key"), "k");
-	assert_string_equal(member(d, answer, "previous"), old);
-	assert_string_equal(member(d, answer, "slug"), "");
-	assert_string_equal(member(d, answer, "agent"), "nikki");
-	assert_string_equal(member(d, answer, "user"), "u");
+	assert_string_equal(desk_member(d, answer, "key"), "k");
+	assert_string_equal(desk_member(d, answer, "previous"), old);
+	assert_string_equal(desk_member(d, answer, "slug"), "");
+	assert_string_equal(desk_member(d, answer, "agent"), "nikki");
+	assert_string_equal(desk_member(d, answer, "user"), "u");
 	assert_non_null(strstr(answer, "\"metadata\":{\"x\":1}"));
 	assert_non_null(strstr(answer, "\"aliases\":[\"a\",\"b\"]"));
 	(void)desk_say(d, "b", "after");
@@ -73,7 +56,7 @@ static void names_go_to_the_new_session(void **state)
 
 	/* The old one is whole, and has no names. */
 	assert_string_equal(desk_texts(d, old), "before");
-	answer = show(d, old);
+	answer = desk_show(d, old);
 	assert_non_null(strstr(answer, "\"key\":null"));
 	assert_non_null(strstr(answer, "\"aliases\":[]"));
 	assert_non_null(strstr(answer, "\"slug\":\"title\""));
@@ -82,16 +65,16 @@ static void names_go_to_the_new_session(void **state)
 	if (d->dir[0])
 		desk_reopen(d, NULL);
 	(void)desk_call(d, "{\"method\":\"reindex\"}");
-	assert_string_equal(member(d, show(d, "k"), "id"), fresh);
-	assert_string_equal(member(d, show(d, "b"), "id"), fresh);
+	assert_string_equal(desk_member(d, desk_show(d, "k"), "id"), fresh);
+	assert_string_equal(desk_member(d, desk_show(d, "b"), "id"), fresh);
 }
 
 static void a_key_has_a_chain(void **state)
 {
 	struct desk *d = *state;
 	const char *a = desk_new(d, "\"key\":\"k\"");
-	const char *b = member(d, reset(d, "k"), "id");
-	const char *c = member(d, reset(d, "k"), "id");
+	const char *b = desk_member(d, reset(d, "k"), "id");
+	const char *c = desk_member(d, reset(d, "k"), "id");
 	char expected[100];
 
 	assert_string_equal(chain(d, "\"key\":\"k\""), c);
@@ -204,11 +187,11 @@ static void a_pause_begins_a_new_session(void **state)
 	const char *first, *answer;
 
 	desk_ok(d, weft_configure(d->store, idle, strlen(idle), &d->err));
-	first = member(d, route(d, ""), "session");
+	first = desk_member(d, route(d, ""), "session");
 	(void)desk_say(d, first, "hello");
 	d->now_ms += 30 * MINUTE;
 	answer = route(d, "");
-	assert_string_equal(member(d, answer, "session"), first);
+	assert_string_equal(desk_member(d, answer, "session"), first);
 	assert_non_null(strstr(answer, "unless somebody speaks before"));
 	/* What is written in the background keeps nothing alive. */
 	desk_ok(d, desk_try(d, first,
@@ -217,35 +200,35 @@ static void a_pause_begins_a_new_session(void **state)
 			    NULL, NULL));
 	d->now_ms += 1;
 	answer = route(d, ",\"dry_run\":true");
-	assert_string_equal(member(d, answer, "session"), first);
+	assert_string_equal(desk_member(d, answer, "session"), first);
 	assert_non_null(strstr(answer, "is over: the reset policy says so"));
 	answer = route(d, "");
 	assert_non_null(strstr(answer, "\"created\":true"));
-	assert_string_not_equal(member(d, answer, "session"), first);
-	answer = show(d, "agent:main:telegram:direct:5");
-	assert_string_equal(member(d, answer, "previous"), first);
+	assert_string_not_equal(desk_member(d, answer, "session"), first);
+	answer = desk_show(d, "agent:main:telegram:direct:5");
+	assert_string_equal(desk_member(d, answer, "previous"), first);
 	assert_non_null(strstr(answer, "\"scope\":{\"version\":1"));
 	/* A message of the user does keep it. */
-	answer = member(d, answer, "id");
+	answer = desk_member(d, answer, "id");
 	d->now_ms += 20 * MINUTE;
 	(void)desk_say(d, answer, "again");
 	d->now_ms += 20 * MINUTE;
-	assert_string_equal(member(d, route(d, ""), "session"), answer);
+	assert_string_equal(desk_member(d, route(d, ""), "session"), answer);
 }
 
 static void an_expired_session_is_followed_by_another(void **state)
 {
 	struct desk *d = *state;
-	const char *first = member(d, route(d, ""), "session"), *answer;
+	const char *first = desk_member(d, route(d, ""), "session"), *answer;
 
 	(void)desk_call(d,
 			"{\"method\":\"set\",\"session\":\"%s\",\"changes\":"
 			"{\"expires_at\":\"2099-01-01T00:00:00Z\"}}",
 			first);
-	assert_string_equal(member(d, route(d, ""), "session"), first);
+	assert_string_equal(desk_member(d, route(d, ""), "session"), first);
 	d->now_ms = INT64_C(4070908800000); /* that very moment */
 	answer = route(d, "");
-	assert_string_not_equal(member(d, answer, "session"), first);
+	assert_string_not_equal(desk_member(d, answer, "session"), first);
 	assert_non_null(strstr(answer, "it has expired"));
 }
 
@@ -256,19 +239,19 @@ static void a_leased_session_is_left_alone(void **state)
 	const char *first;
 
 	desk_ok(d, weft_configure(d->store, idle, strlen(idle), &d->err));
-	first = member(d, route(d, ""), "session");
+	first = desk_member(d, route(d, ""), "session");
 	d->now_ms += 31 * MINUTE;
 	(void)desk_call(d,
 			"{\"method\":\"lease\",\"how\":\"acquire\","
 			"\"session\":\"%s\",\"owner\":\"o\"}",
 			first);
-	assert_string_equal(member(d, route(d, ""), "session"), first);
+	assert_string_equal(desk_member(d, route(d, ""), "session"), first);
 	desk_fails(d,
 		   desk_try_call(d, "{\"method\":\"reset\",\"session\":\"%s\"}",
 				 first),
 		   WEFT_LEASED, "'o'");
 	d->now_ms += 2 * MINUTE;
-	assert_string_not_equal(member(d, route(d, ""), "session"), first);
+	assert_string_not_equal(desk_member(d, route(d, ""), "session"), first);
 }
 
 /* ---- many at once ---- */

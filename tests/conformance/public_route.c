@@ -5,47 +5,20 @@
 
 #include "conformance/public.h"
 
-/* A direct message; what else there is, the test sets. */
-static struct weft_route_options from(const char *channel, const char *sender)
-{
-	struct weft_route_options o;
-
-	weft_route_options_init(&o, sizeof(o));
-	o.channel = str_of(channel);
-	o.chat_type = STR("direct");
-	o.chat_id = str_of(sender);
-	o.sender_id = str_of(sender);
-	return o;
-}
-
-static void configure(struct desk *d, const char *text)
-{
-	desk_ok(d, weft_configure(d->store, text, strlen(text), &d->err));
-}
-
-static struct weft_routed route(struct desk *d,
-				const struct weft_route_options *o)
-{
-	struct weft_routed ret = { 0 };
-
-	desk_ok(d, weft_route(d->store, o, &ret, &d->err));
-	return ret;
-}
-
 static void a_message_finds_its_session_again(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options alice = from("telegram", "5");
-	struct weft_route_options bob = from("telegram", "6");
-	struct weft_routed first = route(d, &alice), again, other;
+	struct weft_route_options alice = desk_from("telegram", "5");
+	struct weft_route_options bob = desk_from("telegram", "6");
+	struct weft_routed first = desk_route(d, &alice), again, other;
 	const char *shown;
 
 	assert_int_equal(first.created, 1);
 	assert_string_equal(first.agent, "main");
-	again = route(d, &alice);
+	again = desk_route(d, &alice);
 	assert_int_equal(again.created, 0);
 	assert_string_equal(first.session, again.session);
-	other = route(d, &bob);
+	other = desk_route(d, &bob);
 	assert_int_equal(other.created, 1);
 	assert_string_not_equal(first.session, other.session);
 
@@ -59,7 +32,7 @@ static void a_message_finds_its_session_again(void **state)
 	/* It is still found when the store is opened again. */
 	if (is_place(d->url)) {
 		desk_reopen(d, NULL);
-		again = route(d, &alice);
+		again = desk_route(d, &alice);
 		assert_int_equal(again.created, 0);
 		assert_string_equal(first.session, again.session);
 	}
@@ -68,24 +41,24 @@ static void a_message_finds_its_session_again(void **state)
 static void a_dry_run_makes_nothing(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options o = from("telegram", "5");
+	struct weft_route_options o = desk_from("telegram", "5");
 	struct weft_routed r;
 
 	o.flags = WEFT_ROUTE_DRY_RUN;
-	r = route(d, &o);
+	r = desk_route(d, &o);
 	assert_string_equal(r.session, "");
 	assert_int_equal(r.created, 0);
-	r = route(d, &o);
+	r = desk_route(d, &o);
 	assert_string_equal(r.session, "");
 }
 
 static void derived_aliases_are_taken_only_if_they_are_free(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options o = from("telegram", "5");
+	struct weft_route_options o = desk_from("telegram", "5");
 	const char *holder =
 		desk_new(d, "\"aliases\":[\"agent:main:direct:5\"]");
-	struct weft_routed r = route(d, &o);
+	struct weft_routed r = desk_route(d, &o);
 	const char *shown;
 
 	assert_int_equal(r.created, 1);
@@ -107,15 +80,16 @@ static void derived_aliases_are_taken_only_if_they_are_free(void **state)
 static void another_scope_under_the_same_key_is_refused(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options honest = from("irc", "b");
-	struct weft_route_options forged = from("irc", "x");
+	struct weft_route_options honest = desk_from("irc", "b");
+	struct weft_route_options forged = desk_from("irc", "x");
 	struct weft_routed r;
 
-	configure(d, "{\"session\":{\"dimensions\":[\"chat\",\"sender\"]}}");
+	desk_configure(d,
+		       "{\"session\":{\"dimensions\":[\"chat\",\"sender\"]}}");
 	honest.chat_id = STR("a");
-	r = route(d, &honest);
+	r = desk_route(d, &honest);
 	assert_int_equal(r.created, 1);
-	configure(d, "{\"session\":{\"dimensions\":[\"chat\"]}}");
+	desk_configure(d, "{\"session\":{\"dimensions\":[\"chat\"]}}");
 	forged.chat_id = STR("a|sender=b");
 	desk_fails(d, weft_route(d->store, &forged, NULL, &d->err),
 		   WEFT_CONFLICT, "of another conversation");
@@ -123,10 +97,10 @@ static void another_scope_under_the_same_key_is_refused(void **state)
 	desk_fails(d, weft_route(d->store, &forged, NULL, &d->err),
 		   WEFT_CONFLICT, r.session);
 	/* A session without a scope was named by hand. */
-	configure(d, "{\"session\":{\"dm_scope\":\"per-channel\"}}");
+	desk_configure(d, "{\"session\":{\"dm_scope\":\"per-channel\"}}");
 	(void)desk_new(d, "\"key\":\"web:7\"");
-	honest = from("web", "7");
-	assert_int_equal(route(d, &honest).created, 0);
+	honest = desk_from("web", "7");
+	assert_int_equal(desk_route(d, &honest).created, 0);
 }
 
 /* All 25 code points, line breaks among them. */
@@ -144,8 +118,8 @@ static void white_space_around_what_a_channel_gives_does_not_count(void **state)
 		"\xe3\x80\x80",
 	};
 	struct desk *d = *state;
-	struct weft_route_options o = from("telegram", "5");
-	struct weft_routed plain = route(d, &o);
+	struct weft_route_options o = desk_from("telegram", "5");
+	struct weft_routed plain = desk_route(d, &o);
 
 	for (size_t i = 0; i < ARRAY_LEN(white); i++) {
 		const char *w = white[i];
@@ -156,7 +130,7 @@ static void white_space_around_what_a_channel_gives_does_not_count(void **state)
 		o.account = o.topic_id = o.space_id = o.agent = str_of(w);
 		o.chat_type = arena_printf(&d->arena, "Direct%s", w);
 		o.chat_id = o.sender_id = id;
-		assert_string_equal(route(d, &o).session, plain.session);
+		assert_string_equal(desk_route(d, &o).session, plain.session);
 	}
 }
 
@@ -182,12 +156,12 @@ static const char *names_of(struct desk *d, const char *session)
 static void a_key_goes_before_an_alias_that_was_only_given(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options o = from("telegram", "5");
-	struct weft_routed old = route(d, &o), fresh;
+	struct weft_route_options o = desk_from("telegram", "5");
+	struct weft_routed old = desk_route(d, &o), fresh;
 	const char *answer;
 
 	(void)desk_say(d, OLDER, "by dimensions");
-	configure(d, "{\"session\":{\"dm_scope\":\"per-channel-peer\"}}");
+	desk_configure(d, "{\"session\":{\"dm_scope\":\"per-channel-peer\"}}");
 	answer = desk_call(d, "{\"method\":\"route\",\"channel\":\"telegram\","
 			      "\"chat_type\":\"direct\",\"chat_id\":\"5\","
 			      "\"sender_id\":\"5\",\"dry_run\":true}");
@@ -195,7 +169,7 @@ static void a_key_goes_before_an_alias_that_was_only_given(void **state)
 	assert_non_null(strstr(answer, "this one would begin anew"));
 	assert_non_null(strstr(names_of(d, old.session), "\"" OLDER "\""));
 
-	fresh = route(d, &o);
+	fresh = desk_route(d, &o);
 	assert_int_equal(fresh.created, 1);
 	assert_int_equal(fresh.warnings, 1);
 	assert_string_not_equal(fresh.session, old.session);
@@ -208,37 +182,37 @@ static void a_key_goes_before_an_alias_that_was_only_given(void **state)
 	assert_string_equal(desk_texts(d, old.session), "by dimensions");
 	assert_string_equal(desk_texts(d, OLDER), "");
 	/* Once; and for good. */
-	fresh = route(d, &o);
+	fresh = desk_route(d, &o);
 	assert_int_equal(fresh.created, 0);
 	assert_int_equal(fresh.warnings, 0);
 	if (is_place(d->url))
 		desk_reopen(d, NULL);
 	(void)desk_call(d, "{\"method\":\"reindex\"}");
-	configure(d, "{\"session\":{\"dm_scope\":\"per-channel-peer\"}}");
-	assert_string_equal(route(d, &o).session, fresh.session);
+	desk_configure(d, "{\"session\":{\"dm_scope\":\"per-channel-peer\"}}");
+	assert_string_equal(desk_route(d, &o).session, fresh.session);
 	/* Whoever goes back finds what there was. */
-	configure(d, "{}");
-	assert_string_equal(route(d, &o).session, old.session);
+	desk_configure(d, "{}");
+	assert_string_equal(desk_route(d, &o).session, old.session);
 }
 
 static void a_key_is_not_taken_from_anybody(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options user = from("direct", "group:7");
-	struct weft_route_options chat = from("direct", "8");
+	struct weft_route_options user = desk_from("direct", "group:7");
+	struct weft_route_options chat = desk_from("direct", "8");
 	struct weft_routed r;
 
 	/* Two keys of older programs that are the same text. */
-	configure(d, "{\"session\":{\"dm_scope\":\"per-peer\"}}");
-	r = route(d, &user);
+	desk_configure(d, "{\"session\":{\"dm_scope\":\"per-peer\"}}");
+	r = desk_route(d, &user);
 	chat.chat_type = STR("group");
 	chat.chat_id = STR("7");
 	desk_fails(d, weft_route(d->store, &chat, NULL, &d->err), WEFT_CONFLICT,
 		   r.session);
 	/* What a person called so is meant, whatever its scope is. */
 	(void)desk_new(d, "\"aliases\":[\"agent:main:direct:9\"]");
-	user = from("telegram", "9");
-	assert_int_equal(route(d, &user).created, 0);
+	user = desk_from("telegram", "9");
+	assert_int_equal(desk_route(d, &user).created, 0);
 }
 
 #define LINKED                                                          \
@@ -248,40 +222,40 @@ static void a_key_is_not_taken_from_anybody(void **state)
 static void a_linked_person_has_one_session(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options telegram = from("telegram", "5");
-	struct weft_route_options discord = from("discord", "7");
-	struct weft_route_options irc = from("irc", "anywhere");
-	struct weft_route_options stranger = from("telegram", "8");
+	struct weft_route_options telegram = desk_from("telegram", "5");
+	struct weft_route_options discord = desk_from("discord", "7");
+	struct weft_route_options irc = desk_from("irc", "anywhere");
+	struct weft_route_options stranger = desk_from("telegram", "8");
 	struct weft_routed first, r;
 
-	configure(d, LINKED);
+	desk_configure(d, LINKED);
 	telegram.account = STR("bot-a");
-	first = route(d, &telegram);
-	r = route(d, &discord);
+	first = desk_route(d, &telegram);
+	r = desk_route(d, &discord);
 	assert_int_equal(r.created, 0);
 	assert_string_equal(r.session, first.session);
 	/* A channel that no id names, and another account. */
 	irc.flags = WEFT_ROUTE_DRY_RUN;
-	assert_string_equal(route(d, &irc).session, first.session);
+	assert_string_equal(desk_route(d, &irc).session, first.session);
 	irc.flags = 0;
-	assert_string_equal(route(d, &irc).session, first.session);
-	assert_string_equal(route(d, &irc).session, first.session);
+	assert_string_equal(desk_route(d, &irc).session, first.session);
+	assert_string_equal(desk_route(d, &irc).session, first.session);
 	telegram.account = STR("bot-b");
-	assert_string_equal(route(d, &telegram).session, first.session);
+	assert_string_equal(desk_route(d, &telegram).session, first.session);
 	/* Nobody else does. */
-	r = route(d, &stranger);
+	r = desk_route(d, &stranger);
 	assert_string_not_equal(r.session, first.session);
 }
 
 static void a_namesake_is_kept_out(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options john = from("discord", "7");
-	struct weft_route_options namesake = from("discord", "JOHN");
-	struct weft_route_options elsewhere = from("telegram", "john");
+	struct weft_route_options john = desk_from("discord", "7");
+	struct weft_route_options namesake = desk_from("discord", "JOHN");
+	struct weft_route_options elsewhere = desk_from("telegram", "john");
 
-	configure(d, LINKED);
-	(void)route(d, &john);
+	desk_configure(d, LINKED);
+	(void)desk_route(d, &john);
 	desk_fails(d, weft_route(d->store, &namesake, NULL, &d->err),
 		   WEFT_CONFLICT, "another conversation");
 	desk_fails(d, weft_route(d->store, &elsewhere, NULL, &d->err),
@@ -301,7 +275,7 @@ static void people_who_share_are_told(void **state)
 	struct desk *d = *state;
 	const char *answer;
 
-	configure(d, "{\"session\":{\"dm_scope\":\"main\"}}");
+	desk_configure(d, "{\"session\":{\"dm_scope\":\"main\"}}");
 	answer = ask_route(d, "5");
 	assert_non_null(strstr(answer, "\"created\":true"));
 	assert_null(strstr(answer, "more than one person"));
@@ -314,22 +288,22 @@ static void people_who_share_are_told(void **state)
 static void keys_of_the_callers_own(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options o = from("telegram", "5");
-	struct weft_route_options cron = from("cron", "job");
+	struct weft_route_options o = desk_from("telegram", "5");
+	struct weft_route_options cron = desk_from("cron", "job");
 	struct weft_routed r, again;
 
 	o.session_key = STR("agent:main:Nightly");
-	r = route(d, &o);
+	r = desk_route(d, &o);
 	assert_int_equal(r.created, 1);
 	/* Whoever names it means it, whatever else is known. */
 	cron.session_key = o.session_key;
-	again = route(d, &cron);
+	again = desk_route(d, &cron);
 	assert_string_equal(r.session, again.session);
 	/* An alias of an older program leads to what it names. */
 	o.session_key = STR("");
-	r = route(d, &o);
+	r = desk_route(d, &o);
 	cron.session_key = STR("agent:main:telegram:direct:5");
-	again = route(d, &cron);
+	again = desk_route(d, &cron);
 	assert_int_equal(again.created, 0);
 	assert_string_equal(r.session, again.session);
 }
@@ -337,12 +311,12 @@ static void keys_of_the_callers_own(void **state)
 static void a_deleted_session_is_not_found_again(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options o = from("telegram", "5");
-	struct weft_routed first = route(d, &o), second;
+	struct weft_route_options o = desk_from("telegram", "5");
+	struct weft_routed first = desk_route(d, &o), second;
 
 	(void)desk_call(d, "{\"method\":\"delete\",\"session\":\"%s\"}",
 			first.session);
-	second = route(d, &o);
+	second = desk_route(d, &o);
 	assert_int_equal(second.created, 1);
 	assert_string_not_equal(first.session, second.session);
 }
@@ -350,7 +324,7 @@ static void a_deleted_session_is_not_found_again(void **state)
 static void input_that_is_none_is_refused(void **state)
 {
 	struct desk *d = *state;
-	struct weft_route_options o = from("telegram", "5");
+	struct weft_route_options o = desk_from("telegram", "5");
 	char *huge = test_malloc(5000);
 
 	desk_fails(d, weft_route(d->store, NULL, NULL, &d->err), WEFT_INVALID,
@@ -373,8 +347,8 @@ static void input_that_is_none_is_refused(void **state)
 		   "sender_id has 5000 bytes");
 	/* A readable key that is too long for a name; a hash never is. */
 	o.sender_id.len = 1000;
-	assert_int_equal(route(d, &o).created, 1);
-	configure(d, "{\"session\":{\"dm_scope\":\"per-channel\"}}");
+	assert_int_equal(desk_route(d, &o).created, 1);
+	desk_configure(d, "{\"session\":{\"dm_scope\":\"per-channel\"}}");
 	desk_fails(d, weft_route(d->store, &o, NULL, &d->err), WEFT_LIMIT,
 		   "key has 1009 bytes");
 	o.sender_id = (struct weft_str){ NULL, 3 };
@@ -394,13 +368,13 @@ static void a_bad_configuration_changes_nothing(void **state)
 	static const char bad[] = "{\"session\":{\"dm_scope\":\"none\"}}";
 	struct desk *d = *state;
 
-	configure(d, "{\"agents\":{\"list\":[{\"id\":\"nikki\"}]}}");
+	desk_configure(d, "{\"agents\":{\"list\":[{\"id\":\"nikki\"}]}}");
 	desk_fails(d, weft_configure(d->store, bad, strlen(bad), &d->err),
 		   WEFT_INVALID, "line 1: session.dm_scope: expected one of");
 	assert_string_equal(
-		route(d,
-		      &(struct weft_route_options){
-			      .size = sizeof(struct weft_route_options) })
+		desk_route(d,
+			   &(struct weft_route_options){
+				   .size = sizeof(struct weft_route_options) })
 			.agent,
 		"nikki");
 }
@@ -412,14 +386,14 @@ static void more_names_than_a_session_may_have(void **state)
 	struct weft_routed r;
 
 	desk_reopen(d, "names=2");
-	configure(d, LINKED);
-	o = from("telegram", "5");
-	r = route(d, &o);
+	desk_configure(d, LINKED);
+	o = desk_from("telegram", "5");
+	r = desk_route(d, &o);
 	assert_int_equal(r.created, 1);
 	/* There was room for the name that proves who it is. */
-	o = from("discord", "7");
-	assert_string_equal(route(d, &o).session, r.session);
-	assert_string_equal(route(d, &o).session, r.session);
+	o = desk_from("discord", "7");
+	assert_string_equal(desk_route(d, &o).session, r.session);
+	assert_string_equal(desk_route(d, &o).session, r.session);
 }
 
 /* ---- many at once ---- */
@@ -445,7 +419,7 @@ static void *run(void *ctx)
 		struct weft_route_options o;
 
 		(void)snprintf(chat, sizeof(chat), "chat-%d", i);
-		o = from("telegram", chat);
+		o = desk_from("telegram", chat);
 		(void)pthread_barrier_wait(x->together);
 		if (x->r == WEFT_OK)
 			x->r = weft_route(x->store, &o, &x->found[i], NULL);

@@ -276,22 +276,52 @@ static void the_other_lines_stay_to_the_byte(void **state)
 		assert_true(str_eq(after.v[i].bytes, before.v[i + 1].bytes));
 }
 
+/* An operation id, and the event that has it; 0: none has. */
+struct sought {
+	const struct weft_id *session;
+	const char *op;
+	uint64_t seq;
+};
+
+static void look_for_op(struct draft *d, struct store_view *v, void *ctx)
+{
+	const struct sought *x = ctx;
+	struct op_hit hit = { .seq = 0 };
+	int r = v->ops->find_op(v, x->session, str_of(x->op), &hit, &d->f->err);
+
+	assert_int_equal(r, x->seq ? WEFT_OK : WEFT_NOT_FOUND);
+	assert_int_equal(hit.seq, x->seq);
+}
+
+static void expect_op(struct fixture *f, const struct weft_id *session,
+		      const char *op, uint64_t seq)
+{
+	struct sought x = { session, op, seq };
+	struct draft *d = draft_new(f);
+
+	draft_look(d, look_for_op, &x);
+	must_write(d);
+}
+
 static void an_operation_id_goes_with_its_line(void **state)
 {
 	struct fixture *f = *state;
 	struct weft_id s = begin(f);
 	struct rewriting w = rewriting_of(f, &s);
-	const char *before;
 
 	say_op(f, &s, "one", "op-1");
 	say_op(f, &s, "two", "op-2");
+	expect_op(f, &s, "op-1", 2);
 	replace(&w, 2, 2, SUM(1));
 	must_rewrite(&w);
-	before = dump(f, f->store);
+	expect_op(f, &s, "op-1", 0);
+	expect_op(f, &s, "op-2", 3);
 	/* It may be used again, and is found where it is then. */
 	assert_int_equal(say_op(f, &s, "three", "op-1"), 4);
-	assert_string_not_equal(dump(f, f->store), before);
+	expect_op(f, &s, "op-1", 4);
 	expect_it_lasts(f);
+	expect_op(f, &s, "op-1", 4);
+	expect_op(f, &s, "op-2", 3);
 }
 
 static void what_was_hidden_stays_hidden(void **state)
@@ -475,10 +505,16 @@ static void nothing_is_taken_of_a_session_that_is_not_there(void **state)
 {
 	struct fixture *f = *state;
 	struct weft_id there = begin(f), nobody = there;
-	const char *before = dump(f, f->store);
+	struct draft *d = draft_new(f);
+	const char *before;
 
+	/* Something that could be taken. */
+	draft_add(d, &there, 10);
+	must_write(d);
+	before = dump(f, f->store);
 	nobody.b[15] ^= 1;
 	take(f, &nobody);
+	assert_int_equal(record(f, &there)->total.input_tokens, 10);
 	assert_string_equal(dump(f, f->store), before);
 }
 

@@ -6,7 +6,6 @@
  */
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "crash/place.h"
@@ -217,22 +216,13 @@ static void a_busy_lock_names_its_holder(void **state)
 
 static int setup(void **state)
 {
-	struct weft_store *s;
-
-	(void)place_setup(state);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	must(shared != MAP_FAILED);
-	s = open_place(*state, NULL, 0);
-	begin_session(s, "hot");
-	close_place(s);
+	shared = place_share(state, "hot", sizeof(*shared));
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)munmap(shared, sizeof(*shared));
-	return place_teardown(state);
+	return place_unshare(state, shared, sizeof(*shared));
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -508,4 +509,24 @@ size_t count_files(const char *path, char first[256])
 	walk.first = first;
 	must(nftw(path, count_one, 16, FTW_PHYS) == 0);
 	return walk.n;
+}
+
+void *place_share(void **state, const char *session, size_t bytes)
+{
+	void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct weft_store *s;
+
+	must(shared != MAP_FAILED);
+	(void)place_setup(state);
+	s = open_place(*state, NULL, 0);
+	begin_session(s, session);
+	close_place(s);
+	return shared;
+}
+
+int place_unshare(void **state, void *shared, size_t bytes)
+{
+	(void)munmap(shared, bytes);
+	return place_teardown(state);
 }

@@ -33,6 +33,9 @@ extern const char *place_scheme;
 /* Group set-up and tear-down: *state is a struct place. */
 int place_setup(void **state);
 int place_teardown(void **state);
+/* The same for several processes: memory that they share, and a session. */
+void *place_share(void **state, const char *session, size_t bytes);
+int place_unshare(void **state, void *shared, size_t bytes);
 void place_make(struct place *p);
 void place_remove(struct place *p);
 /* An empty store once more. */

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -221,22 +220,13 @@ static void an_idle_writer_does_nothing(void **state)
 
 static int setup(void **state)
 {
-	struct weft_store *s;
-
-	(void)place_setup(state);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	must(shared != MAP_FAILED);
-	s = open_place(*state, NULL, 0);
-	begin_session(s, "w");
-	close_place(s);
+	shared = place_share(state, "w", sizeof(*shared));
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)munmap(shared, sizeof(*shared));
-	return place_teardown(state);
+	return place_unshare(state, shared, sizeof(*shared));
 }
 
 int main(void)
