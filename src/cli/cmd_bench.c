@@ -75,6 +75,13 @@ static double median(double *v, size_t n)
 	return v[n / 2];
 }
 
+/* In a round that was too short nothing was done: that is no number, and JSON
+ * has none for it. */
+static double ratio_of(double ours, double theirs)
+{
+	return theirs > 0 ? ours / theirs : 0;
+}
+
 struct line_result bench_median(const char *name, const struct sample *v,
 				const struct sample *raw, size_t n,
 				bool by_time)
@@ -86,8 +93,8 @@ struct line_result bench_median(const char *name, const struct sample *v,
 		rate[i] = v[i].per_s;
 		p50[i] = v[i].p50_us;
 		p99[i] = v[i].p99_us;
-		ratio[i] = by_time ? v[i].p50_us / raw[i].p50_us :
-				     v[i].per_s / raw[i].per_s;
+		ratio[i] = by_time ? ratio_of(v[i].p50_us, raw[i].p50_us) :
+				     ratio_of(v[i].per_s, raw[i].per_s);
 	}
 	return (struct line_result){
 		.name = name,
