@@ -47,17 +47,21 @@ bool sql_to_id(const struct sql_value *v, struct weft_id *ret);
  * and backwards, without sorting.  What follows the id in them decides on rows
  * that need not be fetched then.  Purged sessions are in none of these.
  */
-#define SQL_SESSION_INDEXES                                     \
-	"CREATE INDEX live_interaction"                         \
-	" ON sessions(kind,last_interaction_at,id,project_dir)" \
-	" WHERE deleted_at=0 AND purged_at=0;"                  \
-	"CREATE INDEX all_interaction"                          \
-	" ON sessions(last_interaction_at,id,kind,deleted_at)"  \
-	" WHERE purged_at=0;" SQL_CREATION_INDEXES SQL_PLACE_INDEXES
+#define SQL_SESSION_INDEXES                                      \
+	"CREATE INDEX live_interaction"                          \
+	" ON sessions(kind,last_interaction_at,id,project_dir)"  \
+	" WHERE deleted_at=0 AND purged_at=0;" SQL_LIVE_CREATION \
+	"CREATE INDEX all_interaction"                           \
+	" ON sessions(last_interaction_at,id,kind,deleted_at)"   \
+	" WHERE purged_at=0;" SQL_ALL_CREATION SQL_PLACE_INDEXES
 
-#define SQL_CREATION_INDEXES                                                   \
-	"CREATE INDEX live_creation ON sessions(kind,created_at,id)"           \
-	" WHERE deleted_at=0 AND purged_at=0;"                                 \
+#define SQL_CREATION_INDEXES SQL_LIVE_CREATION SQL_ALL_CREATION
+
+#define SQL_LIVE_CREATION                                            \
+	"CREATE INDEX live_creation ON sessions(kind,created_at,id)" \
+	" WHERE deleted_at=0 AND purged_at=0;"
+
+#define SQL_ALL_CREATION                                                       \
 	"CREATE INDEX all_creation ON sessions(created_at,id,kind,deleted_at)" \
 	" WHERE purged_at=0;"
 
