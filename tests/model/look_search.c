@@ -71,6 +71,7 @@ static void choose_word(const struct world *w, const uint32_t *r, char out[40])
 {
 	const struct oracle_session *s;
 	const char *p;
+	uint32_t at;
 	int session = w->oracle->n ? (int)(r[0] % (uint32_t)w->oracle->n) : -1;
 	size_t n = 0;
 
@@ -80,7 +81,14 @@ static void choose_word(const struct world *w, const uint32_t *r, char out[40])
 	s = &w->oracle->sessions[session];
 	if (s->n == 0)
 		return;
-	p = s->events[r[1] % (uint32_t)s->n].message.text;
+	at = r[1] % (uint32_t)s->n;
+	/* What must not be found is looked for, too. */
+	for (uint32_t i = 0; r[4] % 3 == 0 && i < (uint32_t)s->n; i++) {
+		if (s->events[at].hidden && s->events[at].type == 'M')
+			break;
+		at = (at + 1) % (uint32_t)s->n;
+	}
+	p = s->events[at].message.text;
 	for (uint32_t skip = r[2] % 4; *p && skip; p++)
 		skip -= !is_plain(*p);
 	while (*p && !is_plain(*p))
