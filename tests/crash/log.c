@@ -168,6 +168,54 @@ static void a_checkpoint_whose_flush_failed_loses_nothing(void **state)
 	assert_true(at.n > 3);
 }
 
+/* So many that one flush of the file system is made for all. */
+#define MANY_FILES 256
+
+static void lose_write_back(void *ctx, struct simdisk *d, unsigned calls,
+			    uint64_t n)
+{
+	struct lost_sync *at = ctx;
+
+	(void)n;
+	if ((calls & SIM_WRITE_BACK) && ++at->seen == at->n)
+		simdisk_fail_sync(d, 1, -EIO);
+}
+
+/* The flush of the file system that comes after it would not know of it. */
+static void a_checkpoint_whose_write_back_failed_loses_nothing(void **state)
+{
+	struct lost_sync at = { .n = MANY_FILES / 2 };
+	struct lab *l = *state;
+	struct weft_id s[MANY_FILES];
+
+	/* So long that there is no checkpoint before. */
+	l->limits.segment_bytes = l->limits.segment_bytes_max = MIB(1);
+	lab_ok(l, lab_open(l, A));
+	/* The second line opens the file. */
+	for (int i = 0; i < 2 * MANY_FILES; i++) {
+		if (i % 32 == 0)
+			lab_start(l, A);
+		if (i < MANY_FILES)
+			s[i] = lab_create(l, NULL);
+		else
+			lab_say(l, &s[i - MANY_FILES], 100);
+		if (i % 32 == 31)
+			lab_ok(l, lab_commit(l));
+	}
+	simdisk_on_call(l->disk, lose_write_back, &at);
+	assert_int_equal(lab_task(l, A, TASK_CHECKPOINT), WEFT_IO);
+	simdisk_on_call(l->disk, NULL, NULL);
+	assert_int_equal(at.seen, at.n);
+	/* Nobody writes before what was lost is there again. */
+	assert_int_equal(lab_say_one(l, A, &s[0], 100), WEFT_IO);
+	must_be_fine(l, check_cuts(l, 1));
+	(void)lab_close(l, A);
+	lab_ok(l, lab_open(l, B));
+	lab_ok(l, lab_say_one(l, B, &s[0], 100));
+	lab_ok(l, lab_task(l, B, TASK_CHECKPOINT));
+	must_be_fine(l, check_cuts(l, 2));
+}
+
 /* ---- a message that imitates a frame ---- */
 
 /* A frame for place `lsn` that would append a line; all is right but, unless
@@ -328,6 +376,7 @@ static const struct CMUnitTest tests[] = {
 	LAB_TEST(what_a_dead_writer_did_not_flush_is_flushed_before_it_shows),
 	LAB_TEST(after_a_failed_flush_nobody_writes_until_one_is_alone),
 	LAB_TEST(a_checkpoint_whose_flush_failed_loses_nothing),
+	LAB_TEST(a_checkpoint_whose_write_back_failed_loses_nothing),
 	cmocka_unit_test(
 		after_a_checkpoint_that_died_everybody_sees_what_is_written),
 	LAB_TEST(a_message_that_holds_a_frame_is_not_taken_for_one),

@@ -367,6 +367,20 @@ static int sim_sync_all(struct file *f)
 	return leave(h->process, r);
 }
 
+/* What it writes is still pending: a power cut may keep it or not, as ever. */
+static int sim_write_back(struct file *f)
+{
+	struct handle *h = handle_of(f);
+	int r = enter(h->process, SIM_WRITE_BACK, NULL);
+
+	if (r == 0) {
+		r = planned_loss(h->process->disk);
+		if (r < 0)
+			inode_lose(h->inode);
+	}
+	return leave(h->process, r);
+}
+
 static void fill_stat(const struct inode *n, struct file_stat *ret)
 {
 	*ret = (struct file_stat){ .dev = 1,
@@ -528,6 +542,7 @@ const struct fs_ops sim_ops = {
 	.truncate = sim_truncate,
 	.sync = sim_sync,
 	.sync_all = sim_sync_all,
+	.write_back = sim_write_back,
 	.fstat = sim_fstat,
 	.lock = sim_lock,
 	.stat = sim_stat,

@@ -59,12 +59,14 @@ enum simcall {
 	SIM_STAT = 1 << 12,
 	SIM_LOCK = 1 << 13,
 	SIM_SLEEP = 1 << 14,
+	SIM_WRITE_BACK =
+		1 << 15, /* fails like a sync, and makes nothing durable */
 };
-#define SIM_CALLS 15
+#define SIM_CALLS 16
 #define SIM_SYNCS (SIM_SYNC | SIM_SYNC_DIR | SIM_SYNC_ALL)
 #define SIM_MUTATING                                                      \
 	(SIM_CREATE | SIM_WRITE | SIM_TRUNCATE | SIM_SYNCS | SIM_RENAME | \
-	 SIM_UNLINK | SIM_MKDIR)
+	 SIM_UNLINK | SIM_MKDIR | SIM_WRITE_BACK)
 
 struct simdisk *simdisk_new(void);
 
