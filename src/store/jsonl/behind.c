@@ -29,11 +29,10 @@
 
 #define BEHIND_US     160000  /* no line stays behind for longer, */
 #define BEHIND_BYTES  MIB(32) /* and no more than this, */
-#define QUIET_US      5000    /* and nothing when nobody has written so long */
-#define STEP_US       1000    /* how often some are written */
+#define QUIET_US      1000    /* and nothing when nobody has written so long */
 #define RETRY_US      100000  /* after a write that failed */
 #define WRITE_AT_ONCE 16      /* entries, until somebody else may write one */
-/* This part of all entries is written each STEP_US, so that they are written
+/* This part of all entries is written each QUIET_US, so that they are written
  * evenly, before they are so old that they must be. */
 #define PACE_PART 128
 /* A batch of fewer sessions is written out at once, unless others wait. */
@@ -454,7 +453,7 @@ static size_t wait_for_work(struct behind_queue *q)
 			(void)pthread_cond_wait(&q->work, &q->mutex);
 			continue;
 		}
-		sleep_us(q, q->failed < 0 ? RETRY_US : STEP_US);
+		sleep_us(q, q->failed < 0 ? RETRY_US : QUIET_US);
 		if (q->failed < 0 || q->hurry || q->bytes >= BEHIND_BYTES / 2 ||
 		    clock_mono_us() - q->last_us >= QUIET_US)
 			n = q->n;
