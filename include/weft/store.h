@@ -158,6 +158,12 @@ struct name_rec {
 	uint64_t kind;          /* enum name_kind */
 };
 
+/* The names of one session. */
+struct session_names {
+	struct name_rec *v;
+	size_t n;
+};
+
 struct blob_ref {
 	unsigned char sha256[32];
 	uint64_t bytes;
@@ -565,9 +571,10 @@ struct store_ops {
 	int (*get_names)(struct store *s, const struct weft_str *names,
 			 size_t n, struct arena *a, struct name_rec *out,
 			 struct weft_error *err);
-	int (*get_names_of)(struct store *s, const struct weft_id *id,
-			    struct arena *a, struct name_rec **ret,
-			    size_t *ret_n, struct weft_error *err);
+	/* out[i] is what ids[i] holds now, as a view tells it. */
+	int (*get_names_of)(struct store *s, const struct weft_id *ids,
+			    size_t n, struct arena *a,
+			    struct session_names *out, struct weft_error *err);
 	/* Never follows parents.  A session that is not there is empty. */
 	int (*read_events)(struct store *s, const struct event_range *r,
 			   struct arena *a, struct event_page *ret,

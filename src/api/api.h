@@ -87,6 +87,8 @@ int call_plain(struct call *c, const struct weft_id *session, uint32_t type,
 
 /* encode.c: the shapes that all methods share. */
 int encode_session(struct call *c, const struct session_rec *rec);
+/* Several, with commas between them. */
+int encode_sessions(struct call *c, const struct session_rec *v, size_t n);
 /* The session as it is stored now. */
 int call_answer_session(struct call *c, const struct weft_id *id);
 void encode_message(struct buf *b, const struct view_event *v);

@@ -97,34 +97,48 @@ void encode_totals(struct buf *b, const struct totals *t)
 	buf_add_c(b, '}');
 }
 
-/* The names of a session besides its key. */
-static int encode_aliases(struct call *c, const struct session_rec *rec)
+/* The names besides the key. */
+static void encode_aliases(struct buf *b, const struct session_names *names)
 {
-	struct name_rec *names;
 	bool first = true;
-	size_t n;
-	int r;
 
-	/* Most have none, and a list is of many. */
-	if (!rec->aliased) {
-		buf_add_lit(&c->out, "[]");
-		return WEFT_OK;
-	}
-	r = c->store->ops->get_names_of(c->store, &rec->id, &c->arena, &names,
-					&n, c->err);
-	if (r != WEFT_OK)
-		return r;
-	buf_add_c(&c->out, '[');
-	for (size_t i = 0; i < n; i++) {
-		if (names[i].kind != NAME_ALIAS)
+	buf_add_c(b, '[');
+	for (size_t i = 0; i < names->n; i++) {
+		if (names->v[i].kind != NAME_ALIAS)
 			continue;
 		if (!first)
-			buf_add_c(&c->out, ',');
+			buf_add_c(b, ',');
 		first = false;
-		buf_add_json(&c->out, names[i].name);
+		buf_add_json(b, names->v[i].name);
 	}
-	buf_add_c(&c->out, ']');
-	return WEFT_OK;
+	buf_add_c(b, ']');
+}
+
+/*
+ * The names of sessions that have aliases: most have none, and are left empty.
+ * A list asks once for all of its sessions.
+ */
+static int find_names(struct call *c, const struct session_rec *v, size_t n,
+		      struct session_names *out)
+{
+	struct session_names *found =
+		ARENA_ARRAY(&c->arena, struct session_names, n);
+	struct weft_id *ids = ARENA_ARRAY(&c->arena, struct weft_id, n);
+	size_t n_ids = 0;
+	int r = WEFT_OK;
+
+	if (!found || !ids)
+		return arena_error(&c->arena, c->err);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].aliased)
+			ids[n_ids++] = v[i].id;
+	}
+	if (n_ids > 0)
+		r = c->store->ops->get_names_of(c->store, ids, n_ids, &c->arena,
+						found, c->err);
+	for (size_t i = 0; i < n && r == WEFT_OK; i++)
+		out[i] = v[i].aliased ? *found++ : (struct session_names){ 0 };
+	return r;
 }
 
 static void encode_origin(struct buf *b, const struct session_rec *rec)
@@ -252,7 +266,8 @@ static void encode_times(struct call *c, const struct session_rec *rec)
 	encode_time(b, rec->deleted_at);
 }
 
-int encode_session(struct call *c, const struct session_rec *rec)
+static int encode_named(struct call *c, const struct session_rec *rec,
+			const struct session_names *names)
 {
 	struct buf *b = &c->out;
 	struct weft_str path;
@@ -269,9 +284,7 @@ int encode_session(struct call *c, const struct session_rec *rec)
 	MEMBER(b, "key");
 	encode_text_or_null(b, rec->key);
 	MEMBER(b, "aliases");
-	r = encode_aliases(c, rec);
-	if (r != WEFT_OK)
-		return r;
+	encode_aliases(b, names);
 	encode_origin(b, rec);
 	encode_settings(b, rec, &w);
 	encode_counts(b, rec, &w);
@@ -280,6 +293,26 @@ int encode_session(struct call *c, const struct session_rec *rec)
 	encode_times(c, rec);
 	buf_add_c(b, '}');
 	return WEFT_OK;
+}
+
+int encode_sessions(struct call *c, const struct session_rec *v, size_t n)
+{
+	struct session_names *names =
+		ARENA_ARRAY(&c->arena, struct session_names, n);
+	int r = names ? find_names(c, v, n, names) :
+			arena_error(&c->arena, c->err);
+
+	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
+		if (i > 0)
+			buf_add_c(&c->out, ',');
+		r = encode_named(c, &v[i], &names[i]);
+	}
+	return r;
+}
+
+int encode_session(struct call *c, const struct session_rec *rec)
+{
+	return encode_sessions(c, rec, 1);
 }
 
 int call_answer_session(struct call *c, const struct weft_id *id)

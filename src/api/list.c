@@ -154,13 +154,9 @@ static int method_list(struct call *c)
 	if (r != WEFT_OK)
 		return r;
 	buf_add_lit(&c->out, "{\"sessions\":[");
-	for (size_t i = 0; i < page.n; i++) {
-		if (i > 0)
-			buf_add_c(&c->out, ',');
-		r = encode_session(c, &page.v[i]);
-		if (r != WEFT_OK)
-			return r;
-	}
+	r = encode_sessions(c, page.v, page.n);
+	if (r != WEFT_OK)
+		return r;
 	list_cursors(c, &q, &page);
 	return WEFT_OK;
 }

@@ -104,15 +104,15 @@ static int fault_get_names(struct store *s, const struct weft_str *names,
 						   out, err);
 }
 
-static int fault_get_names_of(struct store *s, const struct weft_id *id,
-			      struct arena *a, struct name_rec **ret,
-			      size_t *ret_n, struct weft_error *err)
+static int fault_get_names_of(struct store *s, const struct weft_id *ids,
+			      size_t n, struct arena *a,
+			      struct session_names *out, struct weft_error *err)
 {
 	int r = strike(s, FAULT_READ, err);
 
 	return r < 0 ? r :
-		       inner_of(s)->ops->get_names_of(inner_of(s), id, a, ret,
-						      ret_n, err);
+		       inner_of(s)->ops->get_names_of(inner_of(s), ids, n, a,
+						      out, err);
 }
 
 static int fault_read_events(struct store *s, const struct event_range *range,

@@ -430,16 +430,19 @@ static int memory_get_names(struct store *s, const struct weft_str *names,
 	return r;
 }
 
-static int memory_get_names_of(struct store *s, const struct weft_id *id,
-			       struct arena *a, struct name_rec **ret,
-			       size_t *ret_n, struct weft_error *err)
+static int memory_get_names_of(struct store *s, const struct weft_id *ids,
+			       size_t n, struct arena *a,
+			       struct session_names *out,
+			       struct weft_error *err)
 {
 	struct memory *m = memory_of(s);
 	int r = lock_shared(m, err);
 
 	if (r < 0)
 		return r;
-	r = index_names_of(&m->index, id, a, ret, ret_n, err);
+	for (size_t i = 0; i < n && r == WEFT_OK; i++)
+		r = index_names_of(&m->index, &ids[i], a, &out[i].v, &out[i].n,
+				   err);
 	unlock(m);
 	return r;
 }

@@ -108,15 +108,15 @@ static int trace_get_names(struct store *s, const struct weft_str *names,
 	return tell(s, from, r, "get_names n=%zu", n);
 }
 
-static int trace_get_names_of(struct store *s, const struct weft_id *id,
-			      struct arena *a, struct name_rec **ret,
-			      size_t *ret_n, struct weft_error *err)
+static int trace_get_names_of(struct store *s, const struct weft_id *ids,
+			      size_t n, struct arena *a,
+			      struct session_names *out, struct weft_error *err)
 {
 	int64_t from = clock_mono_us();
-	int r = inner_of(s)->ops->get_names_of(inner_of(s), id, a, ret, ret_n,
+	int r = inner_of(s)->ops->get_names_of(inner_of(s), ids, n, a, out,
 					       err);
 
-	return tell(s, from, r, "get_names_of session=%s", id_text(id).text);
+	return tell(s, from, r, "get_names_of n=%zu", n);
 }
 
 static int trace_read_events(struct store *s, const struct event_range *range,

@@ -369,19 +369,19 @@ static void dump_events(struct fixture *f, struct store *s, struct buf *b,
 static void dump_session(struct fixture *f, struct store *s, struct buf *b,
 			 const struct session_rec *rec)
 {
-	struct name_rec *names;
+	struct session_names names;
 	uint64_t *hidden;
 	size_t n;
 
 	dump_id(b, &rec->id);
 	dump_record(b, rec);
-	assert_ok(f, s->ops->get_names_of(s, &rec->id, &f->arena, &names, &n,
+	assert_ok(f, s->ops->get_names_of(s, &rec->id, 1, &f->arena, &names,
 					  &f->err));
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < names.n; i++) {
 		buf_printf(b, " name %llu %llu ",
-			   (unsigned long long)names[i].kind,
-			   (unsigned long long)names[i].ver);
-		buf_add_str(b, names[i].name);
+			   (unsigned long long)names.v[i].kind,
+			   (unsigned long long)names.v[i].ver);
+		buf_add_str(b, names.v[i].name);
 		buf_add_c(b, '\n');
 	}
 	assert_ok(f, s->ops->get_hidden(s, &rec->id, 1, UINT64_MAX, &f->arena,

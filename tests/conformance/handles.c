@@ -328,7 +328,8 @@ static int call_everything(void *ctx)
 	struct event_page page;
 	struct session_page sessions;
 	struct session_rec rec;
-	struct name_rec names, *name_list;
+	struct session_names name_list;
+	struct name_rec names;
 	struct weft_id *ids;
 	struct blob_ref ref = { 0 };
 	struct store_health health;
@@ -343,8 +344,7 @@ static int call_everything(void *ctx)
 		says_fork(draft_write(d), err),
 		says_fork(ops->get_sessions(s, id, 1, a, &rec, err), err),
 		says_fork(ops->get_names(s, &name, 1, a, &names, err), err),
-		says_fork(ops->get_names_of(s, id, a, &name_list, &n, err),
-			  err),
+		says_fork(ops->get_names_of(s, id, 1, a, &name_list, err), err),
 		says_fork(ops->read_events(s, &range, a, &page, err), err),
 		says_fork(ops->get_hidden(s, id, 1, 9, a, &seq_list, &n, err),
 			  err),

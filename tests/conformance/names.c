@@ -19,19 +19,44 @@ static void expect_holder(struct fixture *f, const char *text,
 static void expect_names(struct fixture *f, const struct weft_id *s,
 			 const char *expected)
 {
-	struct name_rec *v;
+	struct session_names names;
 	struct buf b;
-	size_t n;
 
-	assert_ok(f, f->store->ops->get_names_of(f->store, s, &f->arena, &v, &n,
-						 &f->err));
+	assert_ok(f, f->store->ops->get_names_of(f->store, s, 1, &f->arena,
+						 &names, &f->err));
 	buf_init(&b, MIB(1));
-	for (size_t i = 0; i < n; i++) {
-		assert_id_equal(&v[i].session, s);
-		buf_printf(&b, "%s%.*s", i ? " " : "", STR_ARG(v[i].name));
+	for (size_t i = 0; i < names.n; i++) {
+		assert_id_equal(&names.v[i].session, s);
+		buf_printf(&b, "%s%.*s", i ? " " : "",
+			   STR_ARG(names.v[i].name));
 	}
 	assert_string_equal(buf_cstr(&b), expected);
 	buf_done(&b);
+}
+
+static void names_of_several_sessions_are_told_at_once(void **state)
+{
+	struct fixture *f = *state;
+	const struct weft_id ids[] = {
+		begin_with(f, &(struct session_rec){ .key = STR("one") }),
+		begin_with(f, &(struct session_rec){ .key = STR("") }),
+		begin_with(f, &(struct session_rec){ .key = STR("three") }),
+	};
+	const struct weft_id asked[] = { ids[2], ids[1], ids[0] };
+	static const char *const keys[] = { "three", NULL, "one" };
+	struct session_names out[ARRAY_LEN(asked)];
+
+	assert_ok(f,
+		  f->store->ops->get_names_of(f->store, asked, ARRAY_LEN(asked),
+					      &f->arena, out, &f->err));
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+		assert_int_equal(out[i].n, keys[i] ? 1 : 0);
+		if (keys[i])
+			assert_str_is(out[i].v[0].name, keys[i]);
+	}
+	/* Nobody's are none. */
+	assert_ok(f, f->store->ops->get_names_of(f->store, asked, 0, &f->arena,
+						 out, &f->err));
 }
 
 static void a_name_never_used_has_version_zero(void **state)
@@ -244,6 +269,7 @@ static void a_fork_may_hide_what_it_inherits(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	STORE_TEST(names_of_several_sessions_are_told_at_once),
 	STORE_TEST(a_name_never_used_has_version_zero),
 	STORE_TEST(a_key_is_a_name_of_its_session),
 	STORE_TEST(the_key_comes_first_then_names_by_their_bytes),

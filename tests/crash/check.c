@@ -335,17 +335,19 @@ static int mix_session(struct lab *l, struct store *s, struct arena *a,
 				     .first = 1,
 				     .last = UINT64_MAX };
 	struct event_page page;
-	struct name_rec *names;
+	struct session_names names = { 0 };
 	uint64_t *hidden;
 	size_t n;
 	int r;
 
 	mix_record(h, rec);
-	r = s->ops->get_names_of(s, &rec->id, a, &names, &n, &l->f.err);
-	for (size_t i = 0; r >= 0 && i < n; i++) {
-		mix(h, names[i].name.ptr, names[i].name.len);
-		mix(h, &names[i].ver, sizeof(names[i].ver));
-		mix(h, &names[i].kind, sizeof(names[i].kind));
+	r = s->ops->get_names_of(s, &rec->id, 1, a, &names, &l->f.err);
+	for (size_t i = 0; r >= 0 && i < names.n; i++) {
+		const struct name_rec *name = &names.v[i];
+
+		mix(h, name->name.ptr, name->name.len);
+		mix(h, &name->ver, sizeof(name->ver));
+		mix(h, &name->kind, sizeof(name->kind));
 	}
 	if (r >= 0)
 		r = s->ops->get_hidden(s, &rec->id, 1, UINT64_MAX, a, &hidden,

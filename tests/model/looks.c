@@ -396,15 +396,16 @@ static void compare_names_of(struct world *w, int session)
 	char aliases[ORACLE_ALIASES][96];
 	int n = oracle_aliases(w->oracle, session, aliases, ORACLE_ALIASES);
 	size_t first = oracle_holder(w->oracle, o->key) == session && *o->key;
-	struct name_rec *v;
-	size_t n_found;
+	struct session_names names;
+	const struct name_rec *v;
 
-	if (s->ops->get_names_of(s, &w->ids[session], &w->arena, &v, &n_found,
+	if (s->ops->get_names_of(s, &w->ids[session], 1, &w->arena, &names,
 				 &w->err) < 0) {
 		world_wrong(w, "names of %d: %s", session, w->err.message);
 		return;
 	}
-	same_number(w, session, "count of names", (int64_t)n_found,
+	v = names.v;
+	same_number(w, session, "count of names", (int64_t)names.n,
 		    n + (int64_t)first);
 	if (w->why[0])
 		return;

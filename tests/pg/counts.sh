@@ -58,6 +58,8 @@ weft truncate short --keep 10 >/dev/null
 for i in 1 2 3 4 5 6 7 8; do
 	weft new --key "k$i" --project /p >/dev/null
 done
+# With one of a few that are listed, and later with all of them.
+weft alias add k1 "another k1" >/dev/null
 
 sql 'ALTER SYSTEM SET log_min_messages=log'
 sql "ALTER SYSTEM SET log_statement='all'"

@@ -568,8 +568,8 @@ int jsonl_get_sessions(struct store *s, const struct weft_id *ids, size_t n,
 int jsonl_get_names(struct store *s, const struct weft_str *names, size_t n,
 		    struct arena *a, struct name_rec *out,
 		    struct weft_error *err);
-int jsonl_get_names_of(struct store *s, const struct weft_id *id,
-		       struct arena *a, struct name_rec **ret, size_t *ret_n,
+int jsonl_get_names_of(struct store *s, const struct weft_id *ids, size_t n,
+		       struct arena *a, struct session_names *out,
 		       struct weft_error *err);
 int jsonl_read_events(struct store *s, const struct event_range *r,
 		      struct arena *a, struct event_page *ret,
@@ -591,8 +591,8 @@ int lookup_name(struct jsonl *js, struct weft_str name, struct arena *a,
 int lookup_children(struct jsonl *js, const struct weft_id *id, struct arena *a,
 		    struct session_rec **ret, size_t *ret_n,
 		    struct weft_error *err);
-int lookup_names_of(struct jsonl *js, const struct weft_id *id, struct arena *a,
-		    struct name_rec **ret, size_t *ret_n,
+int lookup_names_of(struct jsonl *js, const struct weft_id *ids, size_t n,
+		    struct arena *a, struct session_names *out,
 		    struct weft_error *err);
 int lookup_hidden(struct jsonl *js, const struct weft_id *id, uint64_t first,
 		  uint64_t last, struct arena *a, uint64_t **ret, size_t *ret_n,

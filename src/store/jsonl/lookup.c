@@ -110,41 +110,71 @@ static void gather(struct gathering *g, const struct name_rec *name)
 	g->n++;
 }
 
+/* Names of one session as the catalogue has them. */
+struct catalogued {
+	struct catalog_name *v;
+	size_t n;
+};
+
 static int by_kind(const void *x, const void *y)
 {
 	return match_name_order(x, y);
 }
 
-int lookup_names_of(struct jsonl *js, const struct weft_id *id, struct arena *a,
-		    struct name_rec **ret, size_t *ret_n,
-		    struct weft_error *err)
+/* What the catalogue knows, all of one state of it. */
+static int catalogued_names(struct jsonl *js, const struct weft_id *ids,
+			    size_t n, struct arena *a, struct catalogued *ret,
+			    struct weft_error *err)
 {
-	struct gathering g = { .a = a };
-	struct catalog_name *rows;
-	size_t n_rows;
-	int r;
+	struct catalog *held;
+	int r = WEFT_OK;
 
 	(void)pthread_rwlock_rdlock(&js->catalog_lock);
-	r = catalog_names_of(js->catalog, id, a, &rows, &n_rows, err);
+	held = catalog_hold(js->catalog);
+	for (size_t i = 0; i < n && r == WEFT_OK; i++)
+		r = catalog_names_of(held, &ids[i], a, &ret[i].v, &ret[i].n,
+				     err);
+	catalog_release(&held);
 	(void)pthread_rwlock_unlock(&js->catalog_lock);
-	if (r < 0)
-		return r;
-	lock(js);
-	for (size_t i = 0; i < n_rows; i++) {
-		if (!name_find(js, rows[i].name.name))
-			gather(&g, &rows[i].name);
+	return r;
+}
+
+/* The names of one session, from the catalogue and from what is newer. */
+static void merge_names(struct jsonl *js, const struct weft_id *id,
+			const struct catalogued *c, struct gathering *g)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		if (!name_find(js, c->v[i].name.name))
+			gather(g, &c->v[i].name);
 	}
 	for (struct live_name *n = name_first_of(js, id); n;
 	     n = name_next_of(n))
-		gather(&g, &(struct name_rec){ n->name, n->session, n->ver,
-					       n->kind });
+		gather(g, &(struct name_rec){ n->name, n->session, n->ver,
+					      n->kind });
+	SORT(g->v, g->n, by_kind);
+}
+
+int lookup_names_of(struct jsonl *js, const struct weft_id *ids, size_t n,
+		    struct arena *a, struct session_names *out,
+		    struct weft_error *err)
+{
+	struct catalogued *c = ARENA_ARRAY(a, struct catalogued, n);
+	int r = c ? catalogued_names(js, ids, n, a, c, err) :
+		    arena_error(a, err);
+
+	if (r < 0)
+		return r;
+	lock(js);
+	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
+		struct gathering g = { .a = a };
+
+		merge_names(js, &ids[i], &c[i], &g);
+		if (g.failed)
+			r = arena_error(a, err);
+		out[i] = (struct session_names){ g.v, g.n };
+	}
 	unlock(js);
-	if (g.failed)
-		return arena_error(a, err);
-	SORT(g.v, g.n, by_kind);
-	*ret = g.v;
-	*ret_n = g.n;
-	return WEFT_OK;
+	return r;
 }
 
 /* ---- children ---- */

@@ -74,14 +74,14 @@ int jsonl_get_names(struct store *s, const struct weft_str *names, size_t n,
 	return r;
 }
 
-int jsonl_get_names_of(struct store *s, const struct weft_id *id,
-		       struct arena *a, struct name_rec **ret, size_t *ret_n,
+int jsonl_get_names_of(struct store *s, const struct weft_id *ids, size_t n,
+		       struct arena *a, struct session_names *out,
 		       struct weft_error *err)
 {
 	struct jsonl *js = jsonl_of(s);
 	int r = refresh(js, err);
 
-	return r < 0 ? r : lookup_names_of(js, id, a, ret, ret_n, err);
+	return r < 0 ? r : lookup_names_of(js, ids, n, a, out, err);
 }
 
 int jsonl_get_hidden(struct store *s, const struct weft_id *session,

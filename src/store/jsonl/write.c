@@ -59,7 +59,12 @@ static int view_get_names_of(struct store_view *v, const struct weft_id *id,
 			     struct arena *a, struct name_rec **ret,
 			     size_t *ret_n, struct weft_error *err)
 {
-	return lookup_names_of(js_of(v), id, a, ret, ret_n, err);
+	struct session_names names = { 0 };
+	int r = lookup_names_of(js_of(v), id, 1, a, &names, err);
+
+	*ret = names.v;
+	*ret_n = names.n;
+	return r;
 }
 
 static int view_read_events(struct store_view *v, const struct event_range *r,

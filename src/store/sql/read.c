@@ -187,34 +187,57 @@ static void *list_add(struct list *l)
 	return l->v + l->bytes * l->n++;
 }
 
+/* Of several sessions: a list for each. */
+struct names_of {
+	const struct weft_id *ids;
+	size_t n, at; /* the session of the last row */
+	struct list *lists;
+};
+
 static int add_name(void *ctx, const struct sql_value *row,
 		    struct weft_error *err)
 {
-	struct list *l = ctx;
-	struct name_rec *to = list_add(l);
-	int r;
+	struct names_of *q = ctx;
+	struct name_rec found, *to;
+	size_t tried = 0;
+	int r = decode_name(row, &found, err);
 
-	if (!to)
-		return arena_error(l->arena, err);
-	r = decode_name(row, to, err);
 	if (r < 0)
 		return r;
-	to->name = arena_str(l->arena, to->name);
-	return to->name.ptr ? WEFT_OK : arena_error(l->arena, err);
+	while (tried < q->n && !id_eq(&q->ids[q->at], &found.session)) {
+		q->at = (q->at + 1) % q->n;
+		tried++;
+	}
+	if (tried == q->n)
+		return sql_fail_row("names", err);
+	found.name = arena_str(q->lists[q->at].arena, found.name);
+	to = list_add(&q->lists[q->at]);
+	if (!to || !found.name.ptr)
+		return arena_error(q->lists[q->at].arena, err);
+	*to = found;
+	return WEFT_OK;
 }
 
-int sql_get_names_of(struct sql_conn *c, const struct weft_id *id,
-		     struct arena *a, struct name_rec **ret, size_t *ret_n,
+int sql_get_names_of(struct sql_conn *c, const struct weft_id *ids, size_t n,
+		     struct arena *a, struct session_names *out,
 		     struct weft_error *err)
 {
-	struct list l = { .arena = a, .bytes = sizeof(**ret) };
-	int r = sql_run(c, Q_NAMES_OF, SQL_ROW(sql_id(id)), add_name, &l, err);
+	struct names_of q = { ids, n, 0, ARENA_ARRAY(a, struct list, n) };
+	struct sql_rows rows;
+	int r = id_rows(ids, n, a, &rows, err);
 
-	if (r < 0)
-		return r;
-	*ret = (struct name_rec *)(void *)l.v;
-	*ret_n = l.n;
-	return WEFT_OK;
+	if (r < 0 || !q.lists)
+		return r < 0 ? r : arena_error(a, err);
+	for (size_t i = 0; i < n; i++)
+		q.lists[i] =
+			(struct list){ .arena = a, .bytes = sizeof(*out->v) };
+	if (n > 0)
+		r = sql_run(c, Q_NAMES_OF, &rows, add_name, &q, err);
+	for (size_t i = 0; i < n && r == WEFT_OK; i++)
+		out[i] = (struct session_names){
+			(struct name_rec *)(void *)q.lists[i].v, q.lists[i].n
+		};
+	return r;
 }
 
 static int add_child(void *ctx, const struct sql_value *row,
@@ -363,14 +386,14 @@ int sql_store_get_names(struct store *s, const struct weft_str *names, size_t n,
 	return r < 0 ? r : sql_get_names(c, names, n, a, out, err);
 }
 
-int sql_store_get_names_of(struct store *s, const struct weft_id *id,
-			   struct arena *a, struct name_rec **ret,
-			   size_t *ret_n, struct weft_error *err)
+int sql_store_get_names_of(struct store *s, const struct weft_id *ids, size_t n,
+			   struct arena *a, struct session_names *out,
+			   struct weft_error *err)
 {
 	CLEANUP(sql_release) struct sql_conn *c = NULL;
 	int r = sql_reader(sql_of(s), &c, err);
 
-	return r < 0 ? r : sql_get_names_of(c, id, a, ret, ret_n, err);
+	return r < 0 ? r : sql_get_names_of(c, ids, n, a, out, err);
 }
 
 int sql_store_get_hidden(struct store *s, const struct weft_id *session,

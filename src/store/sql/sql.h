@@ -205,8 +205,8 @@ int sql_get_children(struct sql_conn *c, const struct weft_id *id,
 int sql_get_names(struct sql_conn *c, const struct weft_str *names, size_t n,
 		  struct arena *a, struct name_rec *out,
 		  struct weft_error *err);
-int sql_get_names_of(struct sql_conn *c, const struct weft_id *id,
-		     struct arena *a, struct name_rec **ret, size_t *ret_n,
+int sql_get_names_of(struct sql_conn *c, const struct weft_id *ids, size_t n,
+		     struct arena *a, struct session_names *out,
 		     struct weft_error *err);
 int sql_find_op(struct sql_conn *c, const struct weft_id *session,
 		struct weft_str op, struct op_hit *ret, struct weft_error *err);
@@ -306,9 +306,9 @@ int sql_store_get_sessions(struct store *s, const struct weft_id *ids, size_t n,
 int sql_store_get_names(struct store *s, const struct weft_str *names, size_t n,
 			struct arena *a, struct name_rec *out,
 			struct weft_error *err);
-int sql_store_get_names_of(struct store *s, const struct weft_id *id,
-			   struct arena *a, struct name_rec **ret,
-			   size_t *ret_n, struct weft_error *err);
+int sql_store_get_names_of(struct store *s, const struct weft_id *ids, size_t n,
+			   struct arena *a, struct session_names *out,
+			   struct weft_error *err);
 int sql_store_read_events(struct store *s, const struct event_range *r,
 			  struct arena *a, struct event_page *ret,
 			  struct weft_error *err);

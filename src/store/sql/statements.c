@@ -162,8 +162,8 @@ static const struct {
 } fixed[Q_DRIVER] = {
 	[Q_GET_NAMES] = { "t", "SELECT name,session,ver,kind FROM names#J"
 			       " WHERE name=@1" },
-	[Q_NAMES_OF] = { "b", "SELECT name,session,ver,kind FROM names"
-			      " WHERE session=?1 ORDER BY kind,name" },
+	[Q_NAMES_OF] = { "b", "SELECT name,session,ver,kind FROM names#J"
+			      " WHERE session=@1 ORDER BY session,kind,name" },
 	[Q_FIND_OP] = { "bt", "SELECT session,seq FROM events WHERE session=?1"
 			      " AND op=?2 AND op<>'' AND type<>1"
 			      " ORDER BY seq LIMIT 1" },
@@ -284,6 +284,7 @@ static bool runs_for_rows(uint32_t key)
 	case Q_SHARE_SESSIONS:
 	case Q_OWN_SESSIONS:
 	case Q_GET_NAMES:
+	case Q_NAMES_OF:
 	case Q_FIND_OPS:
 	case Q_FIND_CREATIONS:
 	case Q_HEADS:

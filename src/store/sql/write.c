@@ -372,10 +372,14 @@ static int view_get_names_of(struct store_view *v, const struct weft_id *id,
 			     struct arena *a, struct name_rec **ret,
 			     size_t *ret_n, struct weft_error *err)
 {
+	struct session_names names = { 0 };
 	int r = sql_view_lock(view_of(v), err);
 
-	return r < 0 ? r :
-		       sql_get_names_of(view_of(v)->c, id, a, ret, ret_n, err);
+	if (r == WEFT_OK)
+		r = sql_get_names_of(view_of(v)->c, id, 1, a, &names, err);
+	*ret = names.v;
+	*ret_n = names.n;
+	return r;
 }
 
 static int find_op_now(struct sql_view *v, const struct weft_id *session,
