@@ -33,6 +33,7 @@ static sqlite3 *open_writer(void)
 
 	assert_non_null(gather_vfs());
 	db = open_db(gather_vfs());
+	gather_for(db);
 	must_run(db, "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;"
 		     "PRAGMA wal_autocheckpoint=0;CREATE TABLE t(v, pad)");
 	return db;
@@ -136,6 +137,37 @@ static void a_transaction_reads_what_it_wrote(void **state)
 	assert_int_equal(sqlite3_close(other), SQLITE_OK);
 }
 
+/* As many pages with something else in them. */
+static const char insert_others[] =
+	"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n"
+	" WHERE i<600) INSERT INTO t SELECT -i,randomblob(3000) FROM n";
+
+/* What was gathered for a transaction that was rolled back is not written over
+ * what somebody else has committed since. */
+static void what_was_rolled_back_is_forgotten(void **state)
+{
+	sqlite3 *db = open_writer(), *other = open_db(NULL);
+
+	(void)state;
+	must_run(other, "PRAGMA wal_autocheckpoint=0");
+	for (int i = 1; i <= 2; i++) {
+		must_run(db, "PRAGMA wal_checkpoint(TRUNCATE);"
+			     "PRAGMA cache_size=10;BEGIN");
+		must_run(db, insert_many);
+		must_run(db, "ROLLBACK");
+		must_run(other, insert_others);
+		if (i == 1)
+			must_run(db, "INSERT INTO t VALUES(1,'x')");
+		else
+			assert_int_equal(sqlite3_close(db), SQLITE_OK);
+		assert_int_equal(sqlite3_close(other), SQLITE_OK);
+		other = open_db(NULL);
+		assert_int_equal(count(other), 1 + i * ROWS);
+		assert_true(is_sound(other));
+	}
+	assert_int_equal(sqlite3_close(other), SQLITE_OK);
+}
+
 /* A log that may not grow: the transaction fails, and nothing is left of it. */
 static void a_write_that_fails_fails_the_commit(void **state)
 {
@@ -170,6 +202,7 @@ int main(void)
 		TEST(a_transaction_needs_few_calls),
 		TEST(others_see_what_was_committed),
 		TEST(a_transaction_reads_what_it_wrote),
+		TEST(what_was_rolled_back_is_forgotten),
 		TEST(a_write_that_fails_fails_the_commit),
 	};
 

@@ -164,6 +164,8 @@ static int conn_open(struct sql_store *s, enum sql_use use,
 		r = rc == SQLITE_OK ? conn_configure(k, err) :
 				      conn_fail(k, rc, err);
 	}
+	if (r == WEFT_OK && use != SQL_FOR_READING)
+		gather_for(k->db);
 	/* The longer the log, the fewer times a page that changes often is
 	 * written into the file. */
 	if (r == WEFT_OK && use == SQL_FOR_WRITING)

@@ -9,6 +9,10 @@
  * sync, with the code that the write had; SQLite takes either for the end of the
  * transaction.  What failed is forgotten: whoever goes on writes it anew.
  *
+ * What was gathered for a transaction that is then rolled back must be forgotten,
+ * too: with the lock the place in the log is anybody's, and to write it later
+ * would be to write over what somebody else has committed there.
+ *
  * This is the system's VFS with other methods for the log; what they need
  * follows the file in memory.
  */
@@ -102,14 +106,29 @@ static int gather_size(sqlite3_file *f, sqlite3_int64 *ret)
 	return rc == SQLITE_OK ? gather_of(f)->below->xFileSize(f, ret) : rc;
 }
 
-/* What is left was never committed; but a file shows what was written. */
+/* What is left was never committed. */
 static int gather_close(sqlite3_file *f)
 {
 	struct gather *g = gather_of(f);
-	int written = write_out(f), rc = g->below->xClose(f);
+	int rc = g->below->xClose(f);
 
 	mem_free(g->bytes);
-	return rc == SQLITE_OK ? written : rc;
+	return rc;
+}
+
+static void forget(void *ctx)
+{
+	sqlite3_file *f = NULL;
+
+	if (sqlite3_file_control(ctx, "main", SQLITE_FCNTL_JOURNAL_POINTER,
+				 (void *)&f) == SQLITE_OK &&
+	    f && f->pMethods && f->pMethods->xWrite == gather_write)
+		gather_of(f)->n = 0;
+}
+
+void gather_for(struct sqlite3 *db)
+{
+	(void)sqlite3_rollback_hook(db, forget, db);
 }
 
 /* ---- opening ---- */

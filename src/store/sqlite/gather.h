@@ -14,4 +14,9 @@
  * had. */
 const char *gather_vfs(void);
 
+/* Every connection that was opened through it needs this, once: what it rolls
+ * back is never written. */
+struct sqlite3;
+void gather_for(struct sqlite3 *db);
+
 #endif
