@@ -122,16 +122,20 @@ static bool is_accent(int32_t c)
 	       p->combining_class >= 200;
 }
 
-/* What a character is made of may be more than letters: a fraction, say. */
-static bool is_dropped(int32_t c, bool in_sign)
+/*
+ * What a character is made of may be more than letters: a fraction, say.  A
+ * mark that would be alone goes, too: in a sign, if it is of another script, it
+ * would be a sign of its own; at the beginning of a word it is on a letter of
+ * which nothing is left.
+ */
+static bool is_dropped(int32_t c, bool alone)
 {
 	enum kind kind;
 
 	if (c < 0x80)
 		return !is_ascii_word((unsigned char)c);
 	kind = kind_of(c);
-	/* A mark of another script would stand as a sign of its own. */
-	return kind == KIND_GAP || (in_sign && kind == KIND_INSIDE) ||
+	return kind == KIND_GAP || (alone && kind == KIND_INSIDE) ||
 	       is_accent(c);
 }
 
@@ -149,7 +153,7 @@ static size_t add_parts(int32_t c, bool in_sign, int32_t v[POINTS_MAX],
 	if (count > (utf8proc_ssize_t)ARRAY_LEN(parts))
 		return n;
 	for (utf8proc_ssize_t i = 0; i < count && n < POINTS_MAX; i++) {
-		if (!is_dropped(parts[i], in_sign))
+		if (!is_dropped(parts[i], in_sign || n == 0))
 			v[n++] = parts[i];
 	}
 	return n;
