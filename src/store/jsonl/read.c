@@ -135,6 +135,9 @@ struct listing {
 	size_t limit;
 	const struct session_rec **live; /* of the overlay, in list order */
 	size_t n_live, next_live;
+	struct weft_id
+		*known; /* all of the overlay, whether they match or not */
+	size_t n_known;
 	struct weft_error *err;
 };
 
@@ -167,12 +170,16 @@ static int list_overlay(struct listing *g)
 		ARENA_ARRAY(g->a, const struct session_rec *, js->n_dirty + 1);
 	if (!g->live)
 		r = arena_error(g->a, g->err);
+	g->known = ARENA_ARRAY(g->a, struct weft_id, js->n_dirty + 1);
+	if (!g->known)
+		r = arena_error(g->a, g->err);
 	left = js->n_dirty;
 	while (r == WEFT_OK && (l = live_next_dirty(js, l, &left))) {
 		const struct session_rec *rec = &l->own.rec;
 		struct session_rec *copy;
 		bool match;
 
+		g->known[g->n_known++] = l->id;
 		if (id_is_zero(&rec->id) || !match_cursor(g->q, rec))
 			continue;
 		r = match_record(g->q, rec, g->a, &match, g->err);
@@ -225,19 +232,24 @@ static int take_overlay(struct listing *g, const struct session_rec *rec)
 	return r;
 }
 
+static int by_id(const void *x, const void *y)
+{
+	return memcmp(x, y, sizeof(struct weft_id));
+}
+
+/*
+ * Of what the overlay held when we looked, it knows better, whether it still
+ * matches or not.  What it holds by now does not count: a session that was
+ * written into the catalogue since would be listed twice, and one that was
+ * written to since not at all.
+ */
 static int take_row(void *ctx, const struct session_rec *rec)
 {
 	struct listing *g = ctx;
-	struct live *l;
-	bool newer;
 	int r;
 
-	/* The overlay knows better, whether it still matches or not. */
-	(void)pthread_mutex_lock(&g->js->mutex);
-	l = live_find(g->js, &rec->id);
-	newer = l && l->is_dirty;
-	(void)pthread_mutex_unlock(&g->js->mutex);
-	if (newer)
+	if (g->n_known &&
+	    bsearch(&rec->id, g->known, g->n_known, sizeof(rec->id), by_id))
 		return 0;
 	r = take_overlay(g, rec);
 	return r ? r : take(g, rec, true);
@@ -261,6 +273,7 @@ int jsonl_list(struct store *s, const struct list_query *q, struct arena *a,
 		r = list_overlay(&g);
 	if (r < 0)
 		return r;
+	SORT(g.known, g.n_known, by_id);
 	page.v = ARENA_ARRAY(a, struct session_rec, g.limit + 1);
 	if (!page.v)
 		return arena_error(a, err);
