@@ -10,27 +10,22 @@
  * it goes no farther.  Such a page may well be among what was read ahead, old
  * or torn; it is not asked for before the next lock, with which all is
  * forgotten.  A connection that writes the file itself forgets, too.
- *
- * This is the system's VFS with other methods for the main file; what they
- * need follows the file in memory.
  */
 #include "store/sqlite/ahead.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "store/sqlite/shim.h"
 
 #define PIECE_BYTES KIB(64)
 /* So many pages that follow each other closely, and it is worth it. */
 #define STEADY 4
 
 struct ahead {
-	sqlite3_io_methods methods; /* first: the file leads here by them */
-	const sqlite3_io_methods *below;
 	char *piece;      /* NULL: none was needed yet */
 	sqlite3_int64 at; /* where it is from */
 	sqlite3_int64 n;  /* how much of it there is; 0: nothing to believe */
@@ -38,12 +33,9 @@ struct ahead {
 	unsigned run; /* reads that followed each other closely */
 };
 
-static sqlite3_vfs ahead_base;
-static sqlite3_vfs *system_vfs;
-
 static struct ahead *ahead_of(sqlite3_file *f)
 {
-	return (struct ahead *)(uintptr_t)f->pMethods;
+	return shim_own(f);
 }
 
 /* ---- reading ---- */
@@ -65,7 +57,7 @@ static bool read_piece(sqlite3_file *f, int n, sqlite3_int64 at)
 	sqlite3_int64 size = 0, want = PIECE_BYTES;
 
 	a->n = 0;
-	if (a->below->xFileSize(f, &size) != SQLITE_OK)
+	if (shim_below(f)->xFileSize(f, &size) != SQLITE_OK)
 		return false;
 	if (size - at < want)
 		want = size - at;
@@ -74,7 +66,7 @@ static bool read_piece(sqlite3_file *f, int n, sqlite3_int64 at)
 	if (!a->piece)
 		a->piece = mem_alloc(PIECE_BYTES);
 	if (!a->piece ||
-	    a->below->xRead(f, a->piece, (int)want, at) != SQLITE_OK)
+	    shim_below(f)->xRead(f, a->piece, (int)want, at) != SQLITE_OK)
 		return false;
 	a->at = at;
 	a->n = want;
@@ -93,7 +85,7 @@ static int read_ahead(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 	if (a->run >= STEADY && read_piece(f, n, at) &&
 	    copy_piece(a, to, n, at))
 		return SQLITE_OK;
-	return a->below->xRead(f, to, n, at);
+	return shim_below(f)->xRead(f, to, n, at);
 }
 
 /* ---- forgetting ---- */
@@ -101,82 +93,58 @@ static int read_ahead(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 static int write_through(sqlite3_file *f, const void *bytes, int n,
 			 sqlite3_int64 at)
 {
-	struct ahead *a = ahead_of(f);
-
-	a->n = 0;
-	return a->below->xWrite(f, bytes, n, at);
+	ahead_of(f)->n = 0;
+	return shim_below(f)->xWrite(f, bytes, n, at);
 }
 
 static int truncate_through(sqlite3_file *f, sqlite3_int64 size)
 {
-	struct ahead *a = ahead_of(f);
-
-	a->n = 0;
-	return a->below->xTruncate(f, size);
+	ahead_of(f)->n = 0;
+	return shim_below(f)->xTruncate(f, size);
 }
 
 static int lock_anew(sqlite3_file *f, int level)
 {
-	struct ahead *a = ahead_of(f);
-
-	a->n = 0;
-	return a->below->xLock(f, level);
+	ahead_of(f)->n = 0;
+	return shim_below(f)->xLock(f, level);
 }
 
 /* A transaction begins and ends with one of these. */
 static int lock_log_anew(sqlite3_file *f, int offset, int n, int flags)
 {
-	struct ahead *a = ahead_of(f);
-
-	a->n = 0;
-	return a->below->xShmLock(f, offset, n, flags);
+	ahead_of(f)->n = 0;
+	return shim_below(f)->xShmLock(f, offset, n, flags);
 }
 
 static int close_file(sqlite3_file *f)
 {
-	struct ahead *a = ahead_of(f);
-	int rc = a->below->xClose(f);
+	char *piece = ahead_of(f)->piece;
+	int rc = shim_below(f)->xClose(f);
 
-	mem_free(a->piece);
+	mem_free(piece);
 	return rc;
 }
 
 /* ---- opening ---- */
 
-static int open_ahead(sqlite3_vfs *vfs, const char *path, sqlite3_file *f,
-		      int flags, int *ret_flags)
+static void set_methods(struct sqlite3_io_methods *m)
 {
-	struct ahead *a = (void *)((char *)f + vfs->szOsFile - sizeof(*a));
-	int rc = system_vfs->xOpen(system_vfs, path, f, flags, ret_flags);
-
-	if (rc != SQLITE_OK || !(flags & SQLITE_OPEN_MAIN_DB))
-		return rc;
-	*a = (struct ahead){ .methods = *f->pMethods, .below = f->pMethods };
-	a->methods.xRead = read_ahead;
-	a->methods.xWrite = write_through;
-	a->methods.xTruncate = truncate_through;
-	a->methods.xLock = lock_anew;
-	a->methods.xShmLock = lock_log_anew;
-	a->methods.xClose = close_file;
-	f->pMethods = &a->methods;
-	return SQLITE_OK;
+	m->xRead = read_ahead;
+	m->xWrite = write_through;
+	m->xTruncate = truncate_through;
+	m->xLock = lock_anew;
+	m->xShmLock = lock_log_anew;
+	m->xClose = close_file;
 }
+
+static const char *vfs_name;
 
 static void register_once(void)
 {
-	system_vfs = sqlite3_vfs_find(NULL);
-	if (!system_vfs)
-		return;
-	/* With its pAppData: that is what the functions below go by. */
-	ahead_base = *system_vfs;
-	ahead_base.pNext = NULL;
-	ahead_base.zName = "weft-ahead";
-	ahead_base.szOsFile = (int)(round_up((uint64_t)system_vfs->szOsFile,
-					     _Alignof(max_align_t)) +
-				    sizeof(struct ahead));
-	ahead_base.xOpen = open_ahead;
-	if (sqlite3_vfs_register(&ahead_base, 0) != SQLITE_OK)
-		ahead_base.zName = NULL;
+	static const struct shim shim = { "weft-ahead", SQLITE_OPEN_MAIN_DB,
+					  sizeof(struct ahead), set_methods };
+
+	vfs_name = shim_register(&shim);
 }
 
 const char *ahead_vfs(void)
@@ -184,5 +152,5 @@ const char *ahead_vfs(void)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	(void)pthread_once(&once, register_once);
-	return ahead_base.zName;
+	return vfs_name;
 }

@@ -12,37 +12,29 @@
  * What was gathered for a transaction that is then rolled back must be forgotten,
  * too: with the lock the place in the log is anybody's, and to write it later
  * would be to write over what somebody else has committed there.
- *
- * This is the system's VFS with other methods for the log; what they need
- * follows the file in memory.
  */
 #include "store/sqlite/gather.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "store/sqlite/shim.h"
 
 /* SQLite's own way to the system takes less than 128 KiB at a time. */
 #define ROOM_BYTES KIB(120)
 
 struct gather {
-	sqlite3_io_methods methods; /* first: the file leads here by them */
-	const sqlite3_io_methods *below;
 	char *bytes;      /* NULL: none were written yet */
 	sqlite3_int64 at; /* where they belong */
 	int n;
 };
 
-static sqlite3_vfs gather_base;
-static sqlite3_vfs *system_vfs;
-
 static struct gather *gather_of(sqlite3_file *f)
 {
-	return (struct gather *)(uintptr_t)f->pMethods;
+	return shim_own(f);
 }
 
 static int write_out(sqlite3_file *f)
@@ -51,7 +43,8 @@ static int write_out(sqlite3_file *f)
 	int n = g->n;
 
 	g->n = 0;
-	return n == 0 ? SQLITE_OK : g->below->xWrite(f, g->bytes, n, g->at);
+	return n == 0 ? SQLITE_OK :
+			shim_below(f)->xWrite(f, g->bytes, n, g->at);
 }
 
 /* ---- the methods ---- */
@@ -70,7 +63,7 @@ static int gather_write(sqlite3_file *f, const void *bytes, int n,
 	if (!g->bytes)
 		g->bytes = mem_alloc(ROOM_BYTES);
 	if (!g->bytes || n > (int)ROOM_BYTES)
-		return g->below->xWrite(f, bytes, n, at);
+		return shim_below(f)->xWrite(f, bytes, n, at);
 	if (g->n == 0)
 		g->at = at;
 	memcpy(g->bytes + g->n, bytes, (size_t)n);
@@ -82,37 +75,37 @@ static int gather_sync(sqlite3_file *f, int flags)
 {
 	int rc = write_out(f);
 
-	return rc == SQLITE_OK ? gather_of(f)->below->xSync(f, flags) : rc;
+	return rc == SQLITE_OK ? shim_below(f)->xSync(f, flags) : rc;
 }
 
 static int gather_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
 	int rc = write_out(f);
 
-	return rc == SQLITE_OK ? gather_of(f)->below->xRead(f, to, n, at) : rc;
+	return rc == SQLITE_OK ? shim_below(f)->xRead(f, to, n, at) : rc;
 }
 
 static int gather_truncate(sqlite3_file *f, sqlite3_int64 size)
 {
 	int rc = write_out(f);
 
-	return rc == SQLITE_OK ? gather_of(f)->below->xTruncate(f, size) : rc;
+	return rc == SQLITE_OK ? shim_below(f)->xTruncate(f, size) : rc;
 }
 
 static int gather_size(sqlite3_file *f, sqlite3_int64 *ret)
 {
 	int rc = write_out(f);
 
-	return rc == SQLITE_OK ? gather_of(f)->below->xFileSize(f, ret) : rc;
+	return rc == SQLITE_OK ? shim_below(f)->xFileSize(f, ret) : rc;
 }
 
 /* What is left was never committed. */
 static int gather_close(sqlite3_file *f)
 {
-	struct gather *g = gather_of(f);
-	int rc = g->below->xClose(f);
+	char *bytes = gather_of(f)->bytes;
+	int rc = shim_below(f)->xClose(f);
 
-	mem_free(g->bytes);
+	mem_free(bytes);
 	return rc;
 }
 
@@ -133,40 +126,24 @@ void gather_for(struct sqlite3 *db)
 
 /* ---- opening ---- */
 
-static int open_gathering(sqlite3_vfs *vfs, const char *path, sqlite3_file *f,
-			  int flags, int *ret_flags)
+static void set_methods(struct sqlite3_io_methods *m)
 {
-	struct gather *g = (void *)((char *)f + vfs->szOsFile - sizeof(*g));
-	int rc = system_vfs->xOpen(system_vfs, path, f, flags, ret_flags);
-
-	if (rc != SQLITE_OK || !(flags & SQLITE_OPEN_WAL))
-		return rc;
-	*g = (struct gather){ .methods = *f->pMethods, .below = f->pMethods };
-	g->methods.xRead = gather_read;
-	g->methods.xWrite = gather_write;
-	g->methods.xTruncate = gather_truncate;
-	g->methods.xSync = gather_sync;
-	g->methods.xFileSize = gather_size;
-	g->methods.xClose = gather_close;
-	f->pMethods = &g->methods;
-	return SQLITE_OK;
+	m->xRead = gather_read;
+	m->xWrite = gather_write;
+	m->xTruncate = gather_truncate;
+	m->xSync = gather_sync;
+	m->xFileSize = gather_size;
+	m->xClose = gather_close;
 }
+
+static const char *vfs_name;
 
 static void register_once(void)
 {
-	system_vfs = sqlite3_vfs_find(NULL);
-	if (!system_vfs)
-		return;
-	/* With its pAppData: that is what the functions below go by. */
-	gather_base = *system_vfs;
-	gather_base.pNext = NULL;
-	gather_base.zName = "weft-gather";
-	gather_base.szOsFile = (int)(round_up((uint64_t)system_vfs->szOsFile,
-					      _Alignof(max_align_t)) +
-				     sizeof(struct gather));
-	gather_base.xOpen = open_gathering;
-	if (sqlite3_vfs_register(&gather_base, 0) != SQLITE_OK)
-		gather_base.zName = NULL;
+	static const struct shim shim = { "weft-gather", SQLITE_OPEN_WAL,
+					  sizeof(struct gather), set_methods };
+
+	vfs_name = shim_register(&shim);
 }
 
 const char *gather_vfs(void)
@@ -174,5 +151,5 @@ const char *gather_vfs(void)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	(void)pthread_once(&once, register_once);
-	return gather_base.zName;
+	return vfs_name;
 }
