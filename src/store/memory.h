@@ -61,6 +61,13 @@ static inline struct memory *memory_of(struct store *s)
 	return (struct memory *)(void *)s;
 }
 
+/* What a plan is shown (memory_view.c). */
+struct memory_view {
+	struct store_view view;
+	struct memory *m;
+};
+extern const struct store_view_ops memory_view_ops;
+
 /* WEFT_IO in a process that did not open the store. */
 int memory_check_process(const struct memory *m, struct weft_error *err);
 
