@@ -1,6 +1,7 @@
 /* base.c - the table of codes, numbers in text, a hash for tables. */
 #include "base/base.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <sys/random.h>
 #include <time.h>
@@ -97,7 +98,7 @@ static uint64_t fold_multiply(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-uint64_t hash_bytes(const void *data, size_t len)
+static uint64_t hash_from(uint64_t seed, const void *data, size_t len)
 {
 	/* Odd numbers without a pattern: the fractions of sqrt(2), sqrt(3). */
 	const uint64_t k1 = UINT64_C(0x6a09e667f3bcc909);
@@ -106,15 +107,25 @@ uint64_t hash_bytes(const void *data, size_t len)
 	uint64_t h, word;
 	size_t left = len;
 
-	(void)pthread_once(&hash_once, choose_hash_seed);
-	h = hash_seed ^ k1;
+	h = seed ^ k1;
 	for (; left >= sizeof(word); left -= sizeof(word), p += sizeof(word)) {
 		memcpy(&word, p, sizeof(word));
-		h = fold_multiply(h ^ word, k2 ^ hash_seed);
+		h = fold_multiply(h ^ le64toh(word), k2 ^ seed);
 	}
 	word = 0;
 	if (left)
 		memcpy(&word, p, left);
-	h = fold_multiply(h ^ word, k1);
+	h = fold_multiply(h ^ le64toh(word), k1);
 	return fold_multiply(h ^ len, k2);
+}
+
+uint64_t hash_bytes(const void *data, size_t len)
+{
+	(void)pthread_once(&hash_once, choose_hash_seed);
+	return hash_from(hash_seed, data, len);
+}
+
+uint64_t hash_stable(const void *data, size_t len)
+{
+	return hash_from(0, data, len);
 }

@@ -73,6 +73,9 @@ static inline int str_cmp(struct weft_str a, struct weft_str b)
 
 /* A 64-bit hash for tables in memory; never written to disk. */
 uint64_t hash_bytes(const void *data, size_t len);
+/* The same everywhere and for ever.  Whoever wants to finds keys that collide:
+ * for places where that is no more than one step more. */
+uint64_t hash_stable(const void *data, size_t len);
 
 static inline uint64_t u64_min(uint64_t a, uint64_t b)
 {

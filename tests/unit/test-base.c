@@ -119,9 +119,22 @@ static void the_hash_spreads_similar_names(void **state)
 	assert_true(fullest < 20);
 }
 
+/* Catalogues are ordered by it. */
+static void the_stable_hash_is_the_same_for_ever(void **state)
+{
+	const char *name = "agent:main:telegram:direct:1";
+
+	(void)state;
+	assert_true(hash_stable(NULL, 0) == UINT64_C(0x2bd26a7fc08257a1));
+	assert_true(hash_stable("a", 1) == UINT64_C(0x6b3773fec4d17722));
+	assert_true(hash_stable(name, strlen(name)) ==
+		    UINT64_C(0x83ca96da6dacda53));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_stable_hash_is_the_same_for_ever),
 		cmocka_unit_test(a_number_takes_up_the_whole_text),
 		cmocka_unit_test(a_number_is_held_against_its_maximum),
 		cmocka_unit_test(texts_compare_by_bytes),

@@ -445,7 +445,8 @@ static void a_journal_of_noise_does_no_harm(void **state)
 
 /* ---- death ---- */
 
-/* Kill the writer before each of its calls in turn. */
+/* Kill the writer in each of its calls in turn: before it, or when some of what
+ * it writes is there. */
 static void a_killed_writer_leaves_all_or_nothing(void **state)
 {
 	struct simdisk *base = make_disk();
@@ -454,7 +455,7 @@ static void a_killed_writer_leaves_all_or_nothing(void **state)
 
 	(void)state;
 	make_state(simdisk_process(base), 1);
-	for (uint64_t kill_at = 1; died; kill_at++) {
+	for (uint64_t i = 0; died; i++) {
 		struct simdisk *d = simdisk_clone(base);
 		struct fs *fs = simdisk_process(d);
 		struct catalog *c = open_at(fs, DB, 0);
@@ -464,7 +465,7 @@ static void a_killed_writer_leaves_all_or_nothing(void **state)
 		int r;
 
 		arena_init(&a, 0);
-		simdisk_kill_at(fs, kill_at);
+		simdisk_kill_in_write(fs, i / 4 + 1, i % 4 * 5000);
 		r = put_state(c, 2, NULL);
 		died = simdisk_is_dead(fs);
 		catalog_close(c);

@@ -1,4 +1,5 @@
 /* test-catalog.c - the catalogue: rows, names, marks. */
+#include "store/jsonl/catalog_db.h"
 #include "unit/catalog-help.h"
 
 static void a_row_comes_back_with_every_field(void **state)
@@ -172,6 +173,77 @@ static void names_are_compared_by_their_bytes(void **state)
 	expect_name(t, name_of("X", 2, 1));
 	expect_name(t, name_of("x ", 3, 1));
 	expect_name(t, odd);
+}
+
+/* A name whose second half takes back what the first has done to the hash: all
+ * of these have one place. */
+static const char *colliding(struct fixture *t, char letter)
+{
+	const uint64_t k1 = UINT64_C(0x6a09e667f3bcc909);
+	const uint64_t k2 = UINT64_C(0xbb67ae8584caa73b);
+	char *name = arena_zero(&t->a, 17, 1);
+	unsigned __int128 product;
+
+	assert_non_null(name);
+	memset(name, letter, 8);
+	product = (unsigned __int128)(k1 ^ get_le64(name)) * k2;
+	put_le64(name + 8, (uint64_t)product ^ (uint64_t)(product >> 64));
+	assert_int_equal(strlen(name), 16);
+	return name;
+}
+
+static void drop_name(struct fixture *t, const char *name)
+{
+	MUST(catalog_begin(t->c, &err));
+	MUST(catalog_drop_name(t->c, str_of(name), &err));
+	MUST(catalog_commit(t->c, &err));
+}
+
+static void expect_no_name(struct fixture *t, const char *name)
+{
+	struct catalog_name found;
+
+	assert_int_equal(
+		catalog_get_name(t->c, str_of(name), &t->a, &found, NULL),
+		WEFT_NOT_FOUND);
+}
+
+static void names_of_one_place_are_told_apart(void **state)
+{
+	struct fixture *t = *state;
+	const char *a = colliding(t, 'a'), *b = colliding(t, 'b');
+	const char *c = colliding(t, 'c'), *d = colliding(t, 'd');
+	struct weft_id second = id_of(2);
+	struct catalog_name *v;
+	size_t n;
+
+	assert_true(catalog_name_place(str_of(a)) ==
+		    catalog_name_place(str_of(d)));
+	put_name(t->c, name_of(a, 1, 1));
+	expect_no_name(t, b);
+	put_name(t->c, name_of(b, 2, 5));
+	put_name(t->c, name_of(c, 3, 1));
+	expect_name(t, name_of(a, 1, 1));
+	expect_name(t, name_of(b, 2, 5));
+	expect_name(t, name_of(c, 3, 1));
+	expect_no_name(t, d);
+	/* The order of arrival does not matter there either. */
+	put_name(t->c, name_of(b, 9, 4));
+	expect_name(t, name_of(b, 2, 5));
+	/* Nor does it when the place is free again. */
+	drop_name(t, a);
+	expect_no_name(t, a);
+	put_name(t->c, name_of(b, 9, 4));
+	expect_name(t, name_of(b, 2, 5));
+	put_name(t->c, name_of(b, 2, 6));
+	expect_name(t, name_of(b, 2, 6));
+	MUST(catalog_names_of(t->c, &second, &t->a, &v, &n, &err));
+	assert_int_equal(n, 1);
+	put_name(t->c, name_of(a, 4, 2));
+	drop_name(t, b);
+	expect_no_name(t, b);
+	expect_name(t, name_of(a, 4, 2));
+	expect_name(t, name_of(c, 3, 1));
 }
 
 static void a_session_has_its_key_first_then_its_aliases(void **state)
@@ -375,6 +447,7 @@ int main(void)
 		T(only_a_larger_lsn_replaces_a_row),
 		T(the_highest_version_of_a_name_wins),
 		T(names_are_compared_by_their_bytes),
+		T(names_of_one_place_are_told_apart),
 		T(a_session_has_its_key_first_then_its_aliases),
 		T(a_session_may_have_many_names),
 		T(the_latest_mark_of_an_event_counts),

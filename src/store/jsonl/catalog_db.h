@@ -20,6 +20,10 @@ struct vfs;
 #define CATALOG_PAGE_BYTES 4096
 #define CATALOG_SUM_BYTES  4 /* at the end of each page */
 
+/* What SQLite keeps of it (cache_size); a larger one is read through
+ * catalog_cache.c. */
+#define CATALOG_CACHE_KIB 10000
+
 /* Statements whose text never changes; prepared when first used, but for the
  * first three, since a rollback must not need memory. */
 enum catalog_sql {
@@ -29,6 +33,7 @@ enum catalog_sql {
 	SQL_PUT,
 	SQL_PUT_GROWN,
 	SQL_PUT_NAME,
+	SQL_PUT_NAME_FAR,
 	SQL_PUT_HIDE,
 	SQL_SET_META,
 	SQL_CLEAR_SESSIONS,
@@ -42,6 +47,7 @@ enum catalog_sql {
 	SQL_GET,
 	SQL_GET_BY_ID,
 	SQL_GET_NAME,
+	SQL_GET_NAME_FAR,
 	SQL_NAMES_OF,
 	SQL_FIND_OP,
 	SQL_FIND_TAG,
@@ -106,6 +112,26 @@ void sums_forget(struct sums *s);
 int sums_failed(struct sums *s);
 void sums_close(struct sums *s); /* before the one below; takes NULL */
 
+/*
+ * Pages that were read and found whole, by their number, for SQLite to look at
+ * where they are (catalog_cache.c).  For one thread at a time.
+ *
+ * What get, add and keep return is pinned: it stays until it is released.  add
+ * gives room to read a page into that get has not found; then it is kept, and
+ * may be elsewhere, or forgotten.  NULL: not there, no room.
+ */
+struct page_cache *page_cache_new(void);     /* NULL: no memory */
+void page_cache_free(struct page_cache *c);  /* takes NULL */
+void page_cache_clear(struct page_cache *c); /* nothing may be pinned */
+/* This page is best left to SQLite's own cache. */
+bool page_cache_leaves(const struct page_cache *c, uint32_t number);
+unsigned char *page_cache_get(struct page_cache *c, uint32_t number);
+unsigned char *page_cache_add(struct page_cache *c, uint32_t number);
+unsigned char *page_cache_keep(struct page_cache *c, uint32_t number,
+			       unsigned char *page);
+void page_cache_forget(struct page_cache *c, unsigned char *page);
+void page_cache_release(struct page_cache *c, const unsigned char *page);
+
 /* The code and message for what SQLite returned; never WEFT_OK. */
 int catalog_fail(struct sqlite3 *db, int rc, struct weft_error *err);
 
@@ -121,6 +147,10 @@ extern const size_t catalog_n_columns;
  * were begun one after the other are near each other.
  */
 int64_t catalog_place(const struct weft_id *id);
+
+/* The same for a name.  One that finds another in its row is put far from it,
+ * and stays so. */
+int64_t catalog_name_place(struct weft_str name);
 
 /* Append the schema, a statement. */
 #define SQL_BYTES_MAX KIB(64)

@@ -188,31 +188,47 @@ static int decode_name(struct sqlite3_stmt *stmt, struct arena *a,
 	return WEFT_OK;
 }
 
+/* Where it should be, or far from there; 0 if it is not there. */
+static int find_name(struct conn *k, enum catalog_sql which,
+		     struct weft_str name, struct arena *a,
+		     struct catalog_name *ret, struct weft_error *err)
+{
+	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
+	struct catalog_name found = { 0 };
+	int r = conn_stmt(k, which, &stmt, err);
+
+	if (r < 0)
+		return r;
+	r = which == SQL_GET_NAME ?
+		    sqlite3_bind_int64(stmt, 1, catalog_name_place(name)) :
+		    sqlite3_bind_text64(stmt, 1, name.len ? name.ptr : "",
+					name.len, SQLITE_STATIC, SQLITE_UTF8);
+	if (r != SQLITE_OK)
+		return catalog_fail(k->db, r, err);
+	r = step_row(k, stmt, err);
+	if (r <= 0)
+		return r;
+	r = decode_name(stmt, a, &found, err);
+	if (r < 0)
+		return r;
+	if (!str_eq(found.name.name, name))
+		return 0;
+	*ret = found;
+	return 1;
+}
+
 int catalog_get_name(struct catalog *c, struct weft_str name, struct arena *a,
 		     struct catalog_name *ret, struct weft_error *err)
 {
 	CLEANUP(conn_unlock) struct conn *k = conn_lock(c->reads);
-	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
-	struct catalog_name found;
-	int r = conn_stmt(k, SQL_GET_NAME, &stmt, err);
+	int r = find_name(k, SQL_GET_NAME, name, a, ret, err);
 
-	if (r < 0)
-		return r;
-	r = sqlite3_bind_text64(stmt, 1, name.len ? name.ptr : "", name.len,
-				SQLITE_STATIC, SQLITE_UTF8);
-	if (r != SQLITE_OK)
-		return catalog_fail(k->db, r, err);
-	r = step_row(k, stmt, err);
-	if (r < 0)
-		return r;
+	if (r == 0)
+		r = find_name(k, SQL_GET_NAME_FAR, name, a, ret, err);
 	if (r == 0)
 		return fail(err, WEFT_NOT_FOUND, "no name \"%.*s\"",
 			    STR_ARG(name));
-	r = decode_name(stmt, a, &found, err);
-	if (r < 0)
-		return r;
-	*ret = found;
-	return WEFT_OK;
+	return r < 0 ? r : WEFT_OK;
 }
 
 int catalog_names_of(struct catalog *c, const struct weft_id *session,

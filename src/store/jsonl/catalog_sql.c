@@ -47,9 +47,12 @@ static const char rest_of_schema[] =
 	SQL_SESSION_INDEXES
 	SQL_FILTER_INDEXES
 	"CREATE INDEX sessions_lsn ON sessions(lsn);"
-	"CREATE TABLE names(name TEXT PRIMARY KEY NOT NULL,"
+	"CREATE TABLE names(row INTEGER PRIMARY KEY"
+	" /* catalog_name_place(), but for those that are far */,"
+	"name TEXT NOT NULL,"
 	"session BLOB NOT NULL,ver INTEGER NOT NULL,kind INTEGER NOT NULL,"
-	"lsn INTEGER NOT NULL) WITHOUT ROWID, STRICT;"
+	"lsn INTEGER NOT NULL,far INTEGER NOT NULL) STRICT;"
+	"CREATE UNIQUE INDEX names_far ON names(name) WHERE far=1;"
 	"CREATE INDEX names_session ON names(session,kind,name,ver,lsn);"
 	"CREATE TABLE hidden(session BLOB NOT NULL,target INTEGER NOT NULL,"
 	"hidden INTEGER NOT NULL,by INTEGER NOT NULL,"
@@ -99,19 +102,37 @@ int64_t catalog_place(const struct weft_id *id)
 	return (int64_t)u64_max(ms << PLACE_REST_BITS | rest, 1);
 }
 
+int64_t catalog_name_place(struct weft_str name)
+{
+	return (int64_t)(hash_stable(name.ptr, name.len) >> 1);
+}
+
 /* ---- statements ---- */
+
+/* Of two marks or names the order of arrival does not matter. */
+#define NAME_COLUMNS "name,session,ver,kind,lsn"
+#define UPDATE_NAME                                     \
+	" DO UPDATE SET session=excluded.session,"      \
+	"ver=excluded.ver,kind=excluded.kind,"          \
+	"lsn=excluded.lsn WHERE name=excluded.name AND" \
+	" (excluded.ver>ver OR"                         \
+	" (excluded.ver=ver AND excluded.session>session))"
+#define IS_FAR "(SELECT row FROM names WHERE far=1 AND name=?1)"
 
 static const char *const fixed_sql[SQL_STATEMENTS] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
 	[SQL_ROLLBACK] = "ROLLBACK",
-	/* Of two marks or names the order of arrival does not matter. */
 	[SQL_PUT_NAME] =
-		"INSERT INTO names(name,session,ver,kind,lsn)"
-		" VALUES(?1,?2,?3,?4,?5) ON CONFLICT(name) DO UPDATE"
-		" SET session=excluded.session,ver=excluded.ver,"
-		"kind=excluded.kind,lsn=excluded.lsn WHERE excluded.ver>ver"
-		" OR (excluded.ver=ver AND excluded.session>session)",
+		"INSERT INTO names(" NAME_COLUMNS ",row,far)"
+		" SELECT ?1,?2,?3,?4,?5,?6,0"
+		" WHERE NOT EXISTS" IS_FAR " ON CONFLICT(row)" UPDATE_NAME,
+	/* Where it should be is another one, or it was so once. */
+	[SQL_PUT_NAME_FAR] = "INSERT INTO names(" NAME_COLUMNS ",far)"
+			     " SELECT ?1,?2,?3,?4,?5,1"
+			     " WHERE NOT EXISTS(SELECT 1 FROM names"
+			     " WHERE row=?6 AND name=?1)"
+			     " ON CONFLICT(name) WHERE far=1" UPDATE_NAME,
 	[SQL_PUT_HIDE] =
 		"INSERT INTO hidden(session,target,hidden,by)"
 		" VALUES(?1,?2,?3,?4) ON CONFLICT(session,target) DO UPDATE"
@@ -123,12 +144,14 @@ static const char *const fixed_sql[SQL_STATEMENTS] = {
 	[SQL_CLEAR_HIDDEN] = "DELETE FROM hidden",
 	[SQL_DROP] = "DELETE FROM sessions WHERE id=?1",
 	[SQL_DROP_HIDDEN] = "DELETE FROM hidden WHERE session=?1",
-	[SQL_DROP_NAME] = "DELETE FROM names WHERE name=?1",
+	[SQL_DROP_NAME] =
+		"DELETE FROM names WHERE row IN(?2," IS_FAR ") AND name=?1",
 	[SQL_HOLD] = "BEGIN", /* locks with the first read */
 	[SQL_GET_META] = "SELECT store,applied,complete FROM meta",
-	[SQL_GET_NAME] = "SELECT name,session,ver,kind,lsn FROM names"
-			 " WHERE name=?1",
-	[SQL_NAMES_OF] = "SELECT name,session,ver,kind,lsn FROM names"
+	[SQL_GET_NAME] = "SELECT " NAME_COLUMNS " FROM names WHERE row=?1",
+	[SQL_GET_NAME_FAR] = "SELECT " NAME_COLUMNS " FROM names"
+			     " WHERE far=1 AND name=?1",
+	[SQL_NAMES_OF] = "SELECT " NAME_COLUMNS " FROM names"
 			 " WHERE session=?1 ORDER BY kind,name",
 	[SQL_FIND_OP] = "SELECT id FROM sessions WHERE op=?1 AND op<>''"
 			" ORDER BY id LIMIT 1",

@@ -172,14 +172,15 @@ int catalog_put(struct catalog *c, const struct catalog_row *row,
 	return r < 0 ? r : WEFT_OK;
 }
 
-int catalog_put_name(struct catalog *c, const struct catalog_name *name,
-		     struct weft_error *err)
+/* Returns how many rows it has changed. */
+static int put_name_with(struct catalog *c, enum catalog_sql which,
+			 const struct catalog_name *name,
+			 struct weft_error *err)
 {
 	CLEANUP(stmt_release) struct sqlite3_stmt *stmt = NULL;
-	int r, rc;
+	int r = conn_stmt(c->writes, which, &stmt, err);
+	int rc;
 
-	assert(c->in_transaction);
-	r = conn_stmt(c->writes, SQL_PUT_NAME, &stmt, err);
 	if (r < 0)
 		return r;
 	rc = bind_str(stmt, 1, name->name.name);
@@ -189,7 +190,21 @@ int catalog_put_name(struct catalog *c, const struct catalog_name *name,
 	bind_u64(stmt, 3, name->name.ver);
 	bind_u64(stmt, 4, name->name.kind);
 	bind_u64(stmt, 5, name->lsn);
-	return step_done(c, stmt, err);
+	(void)sqlite3_bind_int64(stmt, 6, catalog_name_place(name->name.name));
+	r = step_done(c, stmt, err);
+	return r < 0 ? r : sqlite3_changes(c->writes->db);
+}
+
+int catalog_put_name(struct catalog *c, const struct catalog_name *name,
+		     struct weft_error *err)
+{
+	int r;
+
+	assert(c->in_transaction);
+	r = put_name_with(c, SQL_PUT_NAME, name, err);
+	if (r == 0)
+		r = put_name_with(c, SQL_PUT_NAME_FAR, name, err);
+	return r < 0 ? r : WEFT_OK;
 }
 
 int catalog_put_hide(struct catalog *c, const struct weft_id *session,
@@ -273,6 +288,8 @@ int catalog_drop_name(struct catalog *c, struct weft_str name,
 	if (r < 0)
 		return r;
 	rc = bind_str(stmt, 1, name);
-	return rc == SQLITE_OK ? step_done(c, stmt, err) :
-				 catalog_fail(c->writes->db, rc, err);
+	if (rc != SQLITE_OK)
+		return catalog_fail(c->writes->db, rc, err);
+	(void)sqlite3_bind_int64(stmt, 2, catalog_name_place(name));
+	return step_done(c, stmt, err);
 }
