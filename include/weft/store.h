@@ -542,6 +542,10 @@ struct store {
 	struct store_limits limits; /* with every default filled in */
 	uint32_t lone;              /* nobody but this opener can write it */
 	uint32_t by_hand;           /* nothing happens in the background */
+	uint32_t read_only;         /* store_open_url's: it was asked for */
+	/* It has no use for store_want: a plan may grow while it is made, over
+	 * its bytes, too. */
+	uint32_t unhinted;
 };
 
 struct store_ops {

@@ -69,6 +69,7 @@ struct fs_ops {
 	int (*sync)(struct file *f, bool data_only);
 	int (*sync_all)(struct file *f); /* syncfs; -ENOSYS: not trustworthy */
 	int (*write_back)(struct file *f); /* or NULL */
+	void (*write_ahead)(struct file *f, uint64_t at, uint64_t n); /* too */
 	int (*fstat)(struct file *f, struct file_stat *ret);
 	int (*lock)(struct file *f, uint64_t at, uint64_t n,
 		    enum file_lock_mode mode);
@@ -163,6 +164,14 @@ static inline int file_sync_all(struct file *f)
 static inline int file_write_back(struct file *f)
 {
 	return f->ops->write_back ? f->ops->write_back(f) : 0;
+}
+
+/* Begin to write a part of it to the disk, and do not wait: the file_datasync
+ * that follows has less to do, and tells what went wrong. */
+static inline void file_write_ahead(struct file *f, uint64_t at, uint64_t n)
+{
+	if (f->ops->write_ahead)
+		f->ops->write_ahead(f, at, n);
 }
 
 static inline int file_stat(struct file *f, struct file_stat *ret)

@@ -223,6 +223,12 @@ static int real_write_back(struct file *f)
 							       flush_result(r);
 }
 
+static void real_write_ahead(struct file *f, uint64_t at, uint64_t n)
+{
+	(void)sync_file_range(fd_of(f), (off_t)at, (off_t)n,
+			      SYNC_FILE_RANGE_WRITE);
+}
+
 static void fill_stat(const struct stat *st, struct file_stat *ret)
 {
 	*ret = (struct file_stat){
@@ -571,6 +577,7 @@ static const struct fs_ops real_ops = {
 	.sync = real_sync,
 	.sync_all = real_sync_all,
 	.write_back = real_write_back,
+	.write_ahead = real_write_ahead,
 	.fstat = real_fstat,
 	.lock = real_lock,
 	.stat = real_stat,

@@ -12,7 +12,9 @@
  *   3. tells those who wait for events (watch.h),
  *   4. answers every request once, in order, holding no lock.
  *
- * While write() flushes, the next batch gathers; there is no timer.
+ * While write() flushes, the next batch gathers; there is no timer.  What comes
+ * while a batch is planned joins it: those who were just answered come back
+ * then, and a flush costs nearly the same for more.
  *
  * If the write fails, nothing of the batch was written, or nobody knows
  * (UNKNOWN), and every request that was planned gets the store's error.  With
@@ -211,11 +213,24 @@ static void tell_all(struct engine *e)
 	indexer_note(e);
 }
 
+static size_t bytes_max(const struct engine *e)
+{
+	return (size_t)(engine_limits(e)->segment_bytes / BATCH_FRACTION);
+}
+
+static struct request *take_more(struct plan *p)
+{
+	struct engine *e = p->engine;
+
+	return queue_take_more(&e->queue, BATCH_REQUESTS, bytes_max(e),
+			       e->committer.growing);
+}
+
 /*
- * Write a batch and fill in all answers.  False if it must be tried in
- * smaller pieces; then nothing has happened.
+ * Write a batch and fill in all answers; it may get more requests.  False if it
+ * must be tried in smaller pieces; then nothing has happened.
  */
-static bool write_batch(struct engine *e, const struct batch *b)
+static bool write_batch(struct engine *e, struct batch *b)
 {
 	struct committer *c = &e->committer;
 	struct weft_error err = { 0 };
@@ -226,7 +241,7 @@ static bool write_batch(struct engine *e, const struct batch *b)
 		q->status = WEFT_OK;
 	if (r == WEFT_OK) {
 		c->plan.requests = b->first;
-		c->plan.n_requests = b->n;
+		c->plan.more = c->growing ? take_more : NULL;
 		c->plan.broken = false;
 		r = make_want(b, &c->scratch, &want, &err);
 		if (r == WEFT_OK)
@@ -256,6 +271,7 @@ void committer_run(struct engine *e, struct request *q)
 	struct batch b = { .first = q, .n = 1, .bytes = request_cost(q) };
 
 	q->next = NULL;
+	e->committer.growing = NULL;
 	(void)write_batch(e, &b);
 }
 
@@ -295,20 +311,32 @@ static void rejoin(struct batch *b, const struct batch *head)
 	b->bytes += head->bytes;
 }
 
-static void commit(struct engine *e, struct batch *b)
+/* The last piece may grow: what comes next is behind it. */
+static bool may_grow(const struct engine *e, const struct batch *head,
+		     const struct batch *rest)
 {
-	size_t piece = b->n;
+	return e->store->unhinted && rest->n == 0 &&
+	       head->first->kind != REQUEST_REWRITE;
+}
+
+/* Returns how many requests were answered. */
+static size_t commit(struct engine *e, struct batch *b)
+{
+	size_t piece = b->n, n = 0;
 
 	while (b->n) {
 		struct batch head = split(b, piece);
 
+		e->committer.growing = may_grow(e, &head, b) ? &head : NULL;
 		if (write_batch(e, &head)) {
+			n += head.n;
 			queue_answer(&e->queue, &head);
 		} else {
 			piece = head.n / 2;
 			rejoin(b, &head);
 		}
 	}
+	return n;
 }
 
 /* ---- the thread ---- */
@@ -330,17 +358,15 @@ static void tidy_up(struct engine *e)
 static void *committer_main(void *arg)
 {
 	struct engine *e = arg;
-	const struct store_limits *limits = engine_limits(e);
-	size_t max_bytes = (size_t)(limits->segment_bytes / BATCH_FRACTION);
 
 	for (;;) {
 		struct batch b;
 		size_t n = 0;
 
-		switch (queue_take(&e->queue, BATCH_REQUESTS, max_bytes, &b)) {
+		switch (queue_take(&e->queue, BATCH_REQUESTS, bytes_max(e),
+				   &b)) {
 		case QUEUE_BATCH:
-			n = b.n;
-			commit(e, &b);
+			n = commit(e, &b);
 			break;
 		case QUEUE_TIDY:
 			tidy_up(e);

@@ -17,6 +17,7 @@ struct committer {
 
 	/* Of the holder of the queue's baton. */
 	struct plan plan;
+	struct batch *growing; /* that is being planned, if it may */
 	struct arena scratch;
 
 	/* Once `failed` is set, `failure` says why and does not change. */

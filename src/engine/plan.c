@@ -172,6 +172,11 @@ int plan_end(struct plan *p, struct weft_error *err)
 	return WEFT_OK;
 }
 
+static struct request *after(struct plan *p, struct request *q)
+{
+	return q->next || !p->more ? q->next : p->more(p);
+}
+
 int plan_batch(void *ctx, struct store_view *view, struct op_list *out,
 	       struct weft_error *err)
 {
@@ -180,7 +185,7 @@ int plan_batch(void *ctx, struct store_view *view, struct op_list *out,
 
 	if (r < 0)
 		return broken(p, r);
-	for (struct request *q = p->requests; q; q = q->next) {
+	for (struct request *q = p->requests; q; q = after(p, q)) {
 		size_t before = out->n;
 
 		q->status = plan_one(p, q);

@@ -82,7 +82,9 @@ struct plan {
 	struct engine *engine;
 	const struct store_limits *limits;
 	struct request *requests; /* linked by `next` */
-	size_t n_requests;
+	/* More of them, that have come meanwhile, linked behind the last one;
+	 * NULL: none.  Or NULL itself. */
+	struct request *(*more)(struct plan *p);
 
 	/* Of the planning that was last begun. */
 	struct store_view *view;

@@ -253,6 +253,17 @@ static void cut_batch(struct queue *q, size_t max_n, size_t max_bytes,
 		q->ready_tail = &q->ready;
 }
 
+/* Called with the lock held: what has come waits for the holder of the baton. */
+static void make_ready(struct queue *q)
+{
+	if (!q->head)
+		return;
+	*q->ready_tail = q->head;
+	q->ready_tail = q->tail;
+	q->head = NULL;
+	q->tail = &q->head;
+}
+
 /* Called with the lock held: what there is to do, or sleep. */
 static enum queue_what wait_for_work(struct queue *q)
 {
@@ -280,16 +291,39 @@ enum queue_what queue_take(struct queue *q, size_t max_n, size_t max_bytes,
 	(void)pthread_mutex_lock(&q->lock);
 	what = wait_for_work(q);
 	q->busy = true;
-	if (what == QUEUE_BATCH && q->head) {
-		*q->ready_tail = q->head;
-		q->ready_tail = q->tail;
-		q->head = NULL;
-		q->tail = &q->head;
-	}
+	if (what == QUEUE_BATCH)
+		make_ready(q);
 	(void)pthread_mutex_unlock(&q->lock);
 	if (what == QUEUE_BATCH)
 		cut_batch(q, max_n, max_bytes, ret);
 	return what;
+}
+
+struct request *queue_take_more(struct queue *q, size_t max_n, size_t max_bytes,
+				struct batch *b)
+{
+	struct request **end = &b->first, *first;
+
+	(void)pthread_mutex_lock(&q->lock);
+	make_ready(q);
+	(void)pthread_mutex_unlock(&q->lock);
+	first = q->ready;
+	while (first && *end)
+		end = &(*end)->next;
+	while (q->ready && b->n < max_n && q->ready->kind != REQUEST_REWRITE &&
+	       b->bytes + request_cost(q->ready) <= max_bytes) {
+		struct request *r = q->ready;
+
+		b->bytes += request_cost(r);
+		b->n++;
+		q->ready = r->next;
+		r->next = NULL;
+		*end = r;
+		end = &r->next;
+	}
+	if (!q->ready)
+		q->ready_tail = &q->ready;
+	return first != q->ready ? first : NULL;
 }
 
 void queue_release(struct queue *q, size_t n)

@@ -99,6 +99,12 @@ void queue_wait(struct queue *q, struct request *r);
 enum queue_what queue_take(struct queue *q, size_t max_n, size_t max_bytes,
 			   struct batch *ret);
 
+/* The holder of the baton adds what has come since to a batch, as far as there
+ * is room; requests that want one of their own are left.  Returns the first of
+ * them, or NULL. */
+struct request *queue_take_more(struct queue *q, size_t max_n, size_t max_bytes,
+				struct batch *b);
+
 /* Give the baton back after writing n requests; 0: it was for tidying up. */
 void queue_release(struct queue *q, size_t n);
 

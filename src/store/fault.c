@@ -310,6 +310,7 @@ int store_fault(struct store *inner, struct store **ret, struct weft_error *err)
 	f->store.limits = inner->limits;
 	f->store.lone = inner->lone;
 	f->store.by_hand = inner->by_hand;
+	f->store.unhinted = inner->unhinted;
 	f->inner = inner;
 	*ret = &f->store;
 	return WEFT_OK;

@@ -308,6 +308,7 @@ int store_trace(struct store *inner,
 	t->store.limits = inner->limits;
 	t->store.lone = inner->lone;
 	t->store.by_hand = inner->by_hand;
+	t->store.unhinted = inner->unhinted;
 	t->inner = inner;
 	t->tell = teller;
 	t->ctx = ctx;

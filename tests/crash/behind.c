@@ -124,25 +124,48 @@ static void who_joins_finds_all_of_it(void **state)
 	assert_int_equal(lines_in_file(l, &s[1]), 8);
 }
 
-static void who_may_not_write_finds_all_of_it(void **state)
+/* As a process of its own that only reads. */
+static struct store *open_reader(struct lab *l)
 {
-	struct lab *l = *state;
-	struct weft_id s[SESSIONS];
 	struct store_open o = {
 		.path = str_of(LAB_DIR),
 		.flags = STORE_READ_ONLY | STORE_BY_HAND,
 		.clock = &l->f.clock,
+		.fs = simdisk_process(l->disk),
 	};
 	struct store *reader;
 
-	leave_behind(l, s);
 	lab_ok(l, store_limits_fill(&o.limits, &l->f.err));
-	o.fs = simdisk_process(l->disk);
 	lab_ok(l, store_jsonl.open(&o, &reader, &l->f.err));
 	must_be_fine(l, check_store(l, reader, lab_now(l), NULL));
+	return reader;
+}
+
+static void who_may_not_write_finds_all_of_it(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s[SESSIONS];
+	struct store *reader;
+
+	leave_behind(l, s);
+	reader = open_reader(l);
 	lab_ok(l, lab_say_one(l, A, &s[0], 100));
 	assert_int_equal(lines_in_file(l, &s[0]), 7);
 	lab_ok(l, store_close(reader, &l->f.err));
+}
+
+/* For one that lives it waits two seconds. */
+static void a_dead_writer_is_not_waited_for(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s[SESSIONS];
+	int64_t from_us;
+
+	leave_behind(l, s);
+	simdisk_kill(l->fs[A]);
+	from_us = clock_mono_us();
+	lab_ok(l, store_close(open_reader(l), &l->f.err));
+	assert_true(clock_mono_us() - from_us < 1900000);
 }
 
 /* It dies before its n-th change from there on; somebody had joined, comes
@@ -219,14 +242,107 @@ static void an_editor_s_own_line_is_not_written_over(void **state)
 	free(text);
 }
 
+/* ---- how much may be behind ---- */
+
+/* As behind.c has it. */
+#define BEHIND_BYTES MIB(32)
+#define LINE_BYTES   KIB(16)
+#define BATCH_LINES  56u
+#define BATCH_BYTES  (BATCH_LINES * LINE_BYTES)
+#define MANY         256
+#define FEW          6 /* so that each has less than a page of events */
+
+/* What the files lack of `said` bytes of text; lines are longer than their text. */
+static uint64_t bytes_behind(struct lab *l, const struct weft_id *s, size_t n,
+			     uint64_t said)
+{
+	uint64_t there = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		char path[128];
+		struct file_stat st;
+
+		lab_path(l, &s[i], path);
+		assert_int_equal(fs_stat(l->fs[A], path, &st), 0);
+		there += st.size;
+	}
+	return said > there ? said - there : 0;
+}
+
+static void begin_lagging(struct lab *l, struct weft_id *s, size_t n)
+{
+	l->flags = STORE_LAGGING;
+	l->limits.segment_bytes_max = MIB(64);
+	lab_ok(l, lab_open(l, A));
+	for (size_t i = 0; i < n; i++) {
+		if (i % 32 == 0)
+			lab_start(l, A);
+		s[i] = lab_create(l, NULL);
+		if (i % 32 == 31 || i == n - 1)
+			lab_ok(l, lab_commit(l));
+	}
+}
+
+/* A batch of lines, one after the other to each of these. */
+static void say_much(struct lab *l, const struct weft_id *s, size_t n)
+{
+	lab_start(l, A);
+	for (size_t i = 0; i < BATCH_LINES; i++)
+		lab_say(l, &s[i % n], LINE_BYTES);
+	lab_ok(l, lab_commit(l));
+}
+
+/* The most that is ever behind while so much is said to them. */
+static uint64_t most_behind(struct lab *l, const struct weft_id *s, size_t n)
+{
+	uint64_t most = 0;
+
+	for (uint64_t said = BATCH_BYTES; said < 2 * BEHIND_BYTES;
+	     said += BATCH_BYTES) {
+		say_much(l, s, n);
+		most = u64_max(most, bytes_behind(l, s, n, said));
+	}
+	return most;
+}
+
+/* Nobody writes them out here (BY_HAND), as if the thread could not keep up:
+ * whoever adds more writes as much. */
+static void memory_for_what_is_behind_is_bounded(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s[8];
+
+	begin_lagging(l, s, ARRAY_LEN(s));
+	assert_in_range(most_behind(l, s, ARRAY_LEN(s)), BEHIND_BYTES / 2,
+			BEHIND_BYTES + 2 * BATCH_BYTES);
+	must_be_fine(l, check_store(l, l->store[A], lab_now(l), NULL));
+}
+
+/* Also where what is oldest is less than what comes. */
+static void large_lines_behind_many_small_ones_are_bounded(void **state)
+{
+	struct lab *l = *state;
+	struct weft_id s[MANY];
+
+	begin_lagging(l, s, MANY);
+	for (size_t i = 0; i < MANY - FEW; i++)
+		lab_ok(l, lab_say_one(l, A, &s[i], 10));
+	assert_in_range(most_behind(l, &s[MANY - FEW], FEW), BEHIND_BYTES / 2,
+			BEHIND_BYTES + 2 * BATCH_BYTES);
+	must_be_fine(l, check_store(l, l->store[A], lab_now(l), NULL));
+}
+
 static const struct CMUnitTest tests[] = {
 	LAB_TEST(lines_stay_behind_and_are_seen),
 	LAB_TEST(our_own_is_not_taken_from_the_log),
 	LAB_TEST(who_joins_finds_all_of_it),
 	LAB_TEST(who_may_not_write_finds_all_of_it),
+	LAB_TEST(a_dead_writer_is_not_waited_for),
 	LAB_TEST(whoever_dies_leaves_nothing_out),
 	LAB_TEST(an_editor_loses_no_line),
 	LAB_TEST(an_editor_s_own_line_is_not_written_over),
+	LAB_TEST(memory_for_what_is_behind_is_bounded),
+	LAB_TEST(large_lines_behind_many_small_ones_are_bounded),
 };
 
 const struct suite behind_scenarios = { tests, ARRAY_LEN(tests) };

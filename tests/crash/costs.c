@@ -40,16 +40,20 @@ static struct cost append_cost(struct lab *l, const struct weft_id *s)
 	};
 }
 
-/* The usual one, not one that happens to grow a table. */
+/* The usual one: not one that happens to grow a table, nor one that comes so long
+ * after the last that it asks how much of the disk is free. */
 static struct cost usual_cost(struct lab *l, const struct weft_id *s)
 {
 	struct cost least = append_cost(l, s);
 
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 20; i++) {
 		struct cost c = append_cost(l, s);
 
-		if (c.allocations < least.allocations)
-			least = c;
+		least.syncs = u64_min(least.syncs, c.syncs);
+		least.writes = u64_min(least.writes, c.writes);
+		least.reads = u64_min(least.reads, c.reads);
+		least.others = u64_min(least.others, c.others);
+		least.allocations = u64_min(least.allocations, c.allocations);
 	}
 	return least;
 }
@@ -265,7 +269,7 @@ static void an_event_is_found_with_few_reads(void **state)
 	assert_in_range(most, 1, 32);
 }
 
-static int lab_begin(void **state)
+static int open_lab(void **state)
 {
 	struct lab *l = lab_new();
 
@@ -273,7 +277,7 @@ static int lab_begin(void **state)
 	return l ? lab_open(l, 0) : -1;
 }
 
-static int lab_end(void **state)
+static int close_lab(void **state)
 {
 	lab_free(*state);
 	return 0;
@@ -283,21 +287,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			an_append_is_one_flush_and_three_writes, lab_begin,
-			lab_end),
+			an_append_is_one_flush_and_three_writes, open_lab,
+			close_lab),
 		cmocka_unit_test_setup_teardown(
-			its_cost_does_not_grow_with_the_session, lab_begin,
-			lab_end),
+			its_cost_does_not_grow_with_the_session, open_lab,
+			close_lab),
 		cmocka_unit_test_setup_teardown(
-			its_cost_does_not_grow_with_the_store, lab_begin,
-			lab_end),
+			its_cost_does_not_grow_with_the_store, open_lab,
+			close_lab),
 		cmocka_unit_test_setup_teardown(
-			a_name_and_its_session_are_one_read, lab_begin,
-			lab_end),
-		cmocka_unit_test_setup_teardown(a_list_is_one_read, lab_begin,
-						lab_end),
+			a_name_and_its_session_are_one_read, open_lab,
+			close_lab),
+		cmocka_unit_test_setup_teardown(a_list_is_one_read, open_lab,
+						close_lab),
 		cmocka_unit_test_setup_teardown(
-			an_event_is_found_with_few_reads, lab_begin, lab_end),
+			an_event_is_found_with_few_reads, open_lab, close_lab),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

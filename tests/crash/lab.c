@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/id.h"
+#include "sim/sanitized.h"
 #include "store/store.h"
 
 #define MAX_TEXT 20000
@@ -75,13 +76,8 @@ unsigned rounds(unsigned normal)
 	const char *preload = getenv("LD_PRELOAD");
 	unsigned long scale = text ? strtoul(text, NULL, 10) : 1;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	normal = (normal + 9) / 10;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-	normal = (normal + 9) / 10;
-#endif
-#endif
+	if (is_sanitized())
+		normal = (normal + 9) / 10;
 	/* Valgrind is slower still; it preloads a library of its own. */
 	if (preload && strstr(preload, "vgpreload"))
 		normal = (normal + 49) / 50;

@@ -94,21 +94,6 @@ int place_teardown(void **state)
 	return 0;
 }
 
-bool is_sanitized(void)
-{
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-	return true;
-#else
-	return false;
-#endif
-#else
-	return false;
-#endif
-}
-
 unsigned scaled(unsigned n)
 {
 	const char *text = getenv("WEFT_TEST_SCALE");
@@ -133,14 +118,15 @@ void sleep_ms(unsigned ms)
 
 static uint64_t chance = 1;
 
-void random_seed(void)
+uint64_t random_seed(void)
 {
 	const char *text = getenv("WEFT_TEST_SEED");
+	uint64_t seed = text ? strtoull(text, NULL, 10) :
+			       (uint64_t)now_us() * 2654435761u;
 
-	chance = text ? strtoull(text, NULL, 10) :
-			(uint64_t)now_us() * 2654435761u;
-	(void)printf("# WEFT_TEST_SEED=%llu\n", (unsigned long long)chance);
-	chance |= 1;
+	(void)printf("# WEFT_TEST_SEED=%llu\n", (unsigned long long)seed);
+	chance = seed | 1;
+	return seed;
 }
 
 uint32_t random_below(uint32_t n)

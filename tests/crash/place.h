@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "sim/sanitized.h"
 #include "weft/weft.h"
 
 struct place {
@@ -43,7 +44,6 @@ void place_clear(struct place *p);
 
 /* WEFT_TEST_SCALE, and a tenth (at least 1) of `n` under a sanitizer. */
 unsigned scaled(unsigned n);
-bool is_sanitized(void);
 
 /* End this process, also a child, if `ok` is not true. */
 #define must(ok) ((ok) ? (void)0 : must_end(#ok, __FILE__, __LINE__))
@@ -99,8 +99,9 @@ void join_path(char out[512], const char *a, const char *b);
 
 int64_t now_us(void);
 void sleep_ms(unsigned ms);
-/* Repeatable: the seed is WEFT_TEST_SEED, or the time; it is printed. */
-void random_seed(void);
+/* Repeatable: the seed is WEFT_TEST_SEED, or the time; it is printed, and
+ * returned for who needs numbers of another kind. */
+uint64_t random_seed(void);
 uint32_t random_below(uint32_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* scenarios.c - run those of one subject: log, files, others,
- * behind or catalogue. */
+ * behind, catalogue or room. */
 #include "crash/scenarios.h"
 
 struct weft_id begin_in(struct lab *l, unsigned process)
@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 		{ "others", &other_scenarios },
 		{ "behind", &behind_scenarios },
 		{ "catalogue", &catalogue_scenarios },
+		{ "room", &room_scenarios },
 	};
 
 	for (size_t i = 0; argc == 2 && i < ARRAY_LEN(suites); i++)
@@ -33,6 +34,6 @@ int main(int argc, char **argv)
 				suites[i].name, suites[i].suite->tests,
 				suites[i].suite->n, NULL, NULL);
 	(void)fprintf(stderr, "usage: crash-scenarios "
-			      "log|files|others|behind|catalogue\n");
+			      "log|files|others|behind|catalogue|room\n");
 	return 2;
 }

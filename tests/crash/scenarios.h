@@ -14,6 +14,6 @@ enum { A, B, C, D };
 struct weft_id begin_in(struct lab *l, unsigned process);
 
 extern const struct suite log_scenarios, file_scenarios, other_scenarios,
-	behind_scenarios, catalogue_scenarios;
+	behind_scenarios, catalogue_scenarios, room_scenarios;
 
 #endif

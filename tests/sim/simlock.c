@@ -48,7 +48,7 @@ int disk_lock(struct handle *h, uint64_t at, uint64_t n,
 	uint64_t end = n == 0 || n > UINT64_MAX - at ? UINT64_MAX : at + n;
 
 	/* As Linux has it: who cannot write cannot keep others away. */
-	if ((mode == FILE_LOCKED || mode == FILE_LOCK_LOOK) && !h->writable)
+	if (mode == FILE_LOCKED && !h->writable)
 		return -EBADF;
 	for (size_t i = 0; mode != FILE_UNLOCK && i < d->n_locks; i++) {
 		const struct simlock *l = &d->locks[i];

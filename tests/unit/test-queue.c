@@ -100,6 +100,44 @@ static void a_batch_has_so_many_bytes(void **state)
 	queue_done(&q);
 }
 
+static void what_comes_later_joins_as_far_as_there_is_room(void **state)
+{
+	struct request *v[4], *alone;
+	struct queue q;
+	struct batch b;
+
+	(void)state;
+	queue_init(&q, 10, 0);
+	v[0] = push(&q, 1);
+	assert_int_equal(take(&q, 3, SIZE_MAX, &b), 1);
+	assert_null(queue_take_more(&q, 3, SIZE_MAX, &b));
+	for (int i = 1; i < 4; i++)
+		v[i] = push(&q, 1000);
+	/* So many bytes, so many requests. */
+	assert_null(queue_take_more(&q, 3, b.bytes + 1000, &b));
+	assert_ptr_equal(queue_take_more(&q, 3, SIZE_MAX, &b), v[1]);
+	assert_int_equal(b.n, 3);
+	assert_true(b.bytes > 2000);
+	assert_ptr_equal(v[0]->next, v[1]);
+	assert_ptr_equal(v[1]->next, v[2]);
+	assert_null(v[2]->next);
+	free_batch(&b);
+	queue_release(&q, 3);
+	/* Those left over are the next, and one of its own kind is left. */
+	alone = push(&q, 1);
+	alone->kind = REQUEST_REWRITE;
+	assert_int_equal(take(&q, 1, SIZE_MAX, &b), 1);
+	assert_ptr_equal(b.first, v[3]);
+	assert_null(queue_take_more(&q, 3, SIZE_MAX, &b));
+	free_batch(&b);
+	queue_release(&q, 1);
+	assert_int_equal(take(&q, 3, SIZE_MAX, &b), 1);
+	assert_ptr_equal(b.first, alone);
+	free_batch(&b);
+	queue_release(&q, 1);
+	queue_done(&q);
+}
+
 /* ---- room ---- */
 
 static void answer_all(struct queue *q, struct batch *b)
@@ -480,6 +518,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_come_out_in_order),
 		cmocka_unit_test(a_batch_has_so_many_bytes),
+		cmocka_unit_test(
+			what_comes_later_joins_as_far_as_there_is_room),
 		cmocka_unit_test(a_full_queue_says_so),
 		cmocka_unit_test(done_finds_room),
 		cmocka_unit_test(one_leads_while_nothing_else_goes_on),

@@ -45,7 +45,8 @@ struct behind {
 	struct frame_record at; /* where its lines belong */
 	char *lines;
 	size_t len, room;
-	uint64_t lsn; /* of the frame that the first is from */
+	uint64_t lsn;      /* of the frame that the first is from */
+	uint64_t next_lsn; /* whose lines stand behind the others already; 0 */
 	int64_t since_us;
 	bool writing;
 };
@@ -138,6 +139,21 @@ static bool make_room(struct behind *b, size_t n)
 	return true;
 }
 
+void behind_prepare(struct jsonl *js, struct live *l, struct weft_str lines,
+		    uint64_t lsn)
+{
+	struct behind_queue *q = &js->behind;
+	struct behind *b;
+
+	lock(q);
+	b = l->behind;
+	if (b && !b->writing && make_room(b, lines.len)) {
+		memcpy(b->lines + b->len, lines.ptr, lines.len);
+		b->next_lsn = lsn;
+	}
+	unlock(q);
+}
+
 bool behind_add(struct jsonl *js, struct live *l, const struct frame_record *r,
 		uint64_t lsn)
 {
@@ -153,7 +169,9 @@ bool behind_add(struct jsonl *js, struct live *l, const struct frame_record *r,
 	if ((!b || b->writing) && l->file)
 		b = fresh = new_entry(l, r, lsn, q->last_us);
 	if (b && !b->writing && make_room(b, r->bytes.len)) {
-		memcpy(b->lines + b->len, r->bytes.ptr, r->bytes.len);
+		if (b->next_lsn != lsn)
+			memcpy(b->lines + b->len, r->bytes.ptr, r->bytes.len);
+		b->next_lsn = 0;
 		b->len += r->bytes.len;
 		q->bytes += r->bytes.len;
 		if (fresh)
@@ -442,6 +460,14 @@ static void sleep_us(struct behind_queue *q, int64_t us)
 	(void)pthread_cond_timedwait(&q->work, &q->mutex, &ts);
 }
 
+/* Nobody has written for a while, nor is about to have written: the flush of a
+ * large batch takes longer than that.  Needs the mutex. */
+static bool is_quiet(const struct behind_queue *q)
+{
+	return !atomic_load(&q->more) &&
+	       clock_mono_us() - q->last_us >= QUIET_US;
+}
+
 /* Wait until there is something to write: how many entries; 0: stop. */
 static size_t wait_for_work(struct behind_queue *q)
 {
@@ -455,10 +481,13 @@ static size_t wait_for_work(struct behind_queue *q)
 		}
 		sleep_us(q, q->failed < 0 ? RETRY_US : QUIET_US);
 		if (q->failed < 0 || q->hurry || q->bytes >= BEHIND_BYTES / 2 ||
-		    clock_mono_us() - q->last_us >= QUIET_US)
+		    is_quiet(q)) {
 			n = q->n;
-		else
-			n = (q->n + PACE_PART - 1) / PACE_PART;
+		} else {
+			q->owed += q->n;
+			n = q->owed / PACE_PART;
+			q->owed %= PACE_PART;
+		}
 	}
 	unlock(q);
 	return n;
@@ -509,11 +538,35 @@ static bool has_thread(struct jsonl *js)
 	return q->started;
 }
 
+static bool is_full(struct behind_queue *q)
+{
+	bool full;
+
+	lock(q);
+	full = q->bytes >= BEHIND_BYTES;
+	unlock(q);
+	return full;
+}
+
+/* The thread cannot keep up: help with as many entries as come, and until there
+ * is room, for those that come may be larger. */
+static bool help(struct jsonl *js, size_t sessions)
+{
+	struct weft_error ignored; /* the next batch is told */
+	bool ok = true;
+
+	while (ok && is_full(&js->behind)) {
+		size_t n = sessions;
+
+		ok = write_some(js, INT64_MAX, &n, &ignored) == WEFT_OK;
+	}
+	return ok;
+}
+
 bool behind_may_add(struct jsonl *js, size_t sessions)
 {
 	struct behind_queue *q = &js->behind;
-	struct weft_error ignored; /* the next batch is told */
-	bool alone, some, full;
+	bool alone, some;
 
 	if (!js->may_lag || atomic_load(&q->paused))
 		return false;
@@ -522,14 +575,11 @@ bool behind_may_add(struct jsonl *js, size_t sessions)
 	q->last_us = clock_mono_us();
 	q->hurry = !alone;
 	some = q->oldest != NULL;
-	full = q->bytes >= BEHIND_BYTES;
 	unlock(q);
 	if ((sessions < BEHIND_FROM && !some && !js->by_hand) || !alone ||
 	    !has_thread(js))
 		return false;
-	/* The thread cannot keep up: help with as much as comes. */
-	return !full ||
-	       write_some(js, INT64_MAX, &sessions, &ignored) == WEFT_OK;
+	return help(js, sessions);
 }
 
 void behind_init(struct behind_queue *q)

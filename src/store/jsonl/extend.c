@@ -54,14 +54,20 @@ static int extend(struct jsonl *js, uint64_t need_bytes, bool ahead,
 {
 	uint64_t size, place;
 	uint32_t file;
-	bool added = false;
-	int r;
+	bool added = false, fits;
+	int r = WEFT_OK;
 
 	(void)pthread_mutex_lock(&js->writer);
+	fits = wal_largest_segment(&js->wal) >= need_bytes;
 	size = next_size(js, need_bytes);
+	if (size)
+		r = check_space(js, size, err);
 	(void)pthread_mutex_unlock(&js->writer);
-	if (size == 0)
+	/* Where the disk has no room to spare, a checkpoint makes it. */
+	if (size == 0 || (r == WEFT_NO_SPACE && fits))
 		return fail(err, WEFT_BUSY, "the log of %s is full", js->dir);
+	if (r < 0)
+		return r;
 	r = wal_make_segment(&js->wal, size, &file, err);
 	if (r < 0)
 		return r;

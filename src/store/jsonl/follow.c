@@ -44,6 +44,8 @@ int put_state(struct jsonl *js, struct weft_error *err)
 
 	if (r == WEFT_OK)
 		js->behind.told = js->behind.forgotten ? 0 : js->st.behind;
+	else
+		js->entered = false;
 	return r;
 }
 
@@ -76,10 +78,23 @@ static int adopt(struct jsonl *js, struct weft_error *err)
 	}
 }
 
+/* Nobody was inside since we were: what is there is what we know. */
+static bool is_as_left(const struct jsonl *js)
+{
+	return js->wal.undisturbed && js->entered && !js->st.failed &&
+	       !js->behind.forgotten;
+}
+
 static int enter_locked(struct jsonl *js, struct weft_error *err)
 {
-	int r = wal_get_state(&js->wal, &js->st, err);
+	int r;
 
+	if (is_as_left(js)) {
+		behind_tell(js);
+		return WEFT_OK;
+	}
+	js->entered = false;
+	r = wal_get_state(&js->wal, &js->st, err);
 	if (r < 0)
 		return r;
 	if (js->st.failed)
@@ -93,7 +108,10 @@ static int enter_locked(struct jsonl *js, struct weft_error *err)
 			return r;
 	}
 	r = behind_replay(js, err);
-	return r == WEFT_OK ? adopt(js, err) : r;
+	if (r == WEFT_OK)
+		r = adopt(js, err);
+	js->entered = r == WEFT_OK;
+	return r;
 }
 
 int enter(struct jsonl *js, struct weft_error *err)

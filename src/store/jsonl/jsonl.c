@@ -116,6 +116,7 @@ static struct jsonl *js_new(const struct store_open *o)
 	js->single = js->unchecked || (o->flags & STORE_SINGLE) != 0;
 	js->store.lone = js->single && !js->read_only;
 	js->store.by_hand = js->by_hand;
+	js->store.unhinted = 1;
 	js->boot = read_boot(js->fs);
 	js->files_max = half_of_descriptors();
 	buf_init(&js->frame, FRAME_BYTES_MAX);
@@ -307,7 +308,7 @@ static bool wait_for_files(struct jsonl *js)
 	while (recover_state(js, &st)) {
 		if (st.behind == 0)
 			return true;
-		if (clock_mono_us() >= until)
+		if (!wal_may_have_writer(&js->wal) || clock_mono_us() >= until)
 			return false;
 		fs_sleep_us(js->fs, 1000);
 	}

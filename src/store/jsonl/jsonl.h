@@ -110,11 +110,13 @@ struct behind_queue {
 	pthread_cond_t work;
 	struct behind *oldest, *newest; /* B */
 	size_t n, bytes;                /* B: of all of them */
+	size_t owed;                    /* B: entries, times PACE_PART */
 	int64_t last_us;                /* B: when a batch was last written */
 	int failed;                     /* B: why the last write was none */
 	bool hurry;                     /* B: somebody else is there */
 	bool stop;                      /* B */
 	atomic_bool some;               /* there are any */
+	atomic_bool more;               /* a batch is on its way */
 	atomic_int paused;              /* how many want none to be left */
 	uint64_t told; /* W: state.behind as we wrote it; 0: not what is here */
 	bool forgotten; /* W: only the log has some of it */
@@ -145,9 +147,12 @@ struct jsonl {
 	pthread_rwlock_t catalog_lock;
 	pthread_mutex_t mutex;
 
-	struct wal wal;       /* W */
-	bool inside;          /* W: between enter() and leave() */
-	struct wal_state st;  /* W: between enter() and leave() */
+	struct wal wal;          /* W */
+	bool inside;             /* W: between enter() and leave() */
+	bool entered;            /* W: `st` is what wal/state says */
+	struct wal_state st;     /* W: between enter() and leave() */
+	int64_t plenty_until_us; /* W: until then the disk has room for */
+	uint64_t plenty_bytes;   /* W: so much */
 	uint64_t mine;        /* W+M: the overlay holds all frames up to here */
 	uint64_t my_ckpt;     /* W+M: and nothing from before here */
 	uint64_t my_rewrites; /* W+M */
@@ -403,6 +408,10 @@ void behind_done(struct behind_queue *q);
 /* May the lines of a batch of so many sessions be left behind?  Needs W,
  * between enter() and leave(). */
 bool behind_may_add(struct jsonl *js, size_t sessions);
+/* Copy the lines of a session that a frame at `lsn` has, while the log writes
+ * it: then behind_add() has less to do.  Needs W. */
+void behind_prepare(struct jsonl *js, struct live *l, struct weft_str lines,
+		    uint64_t lsn);
 /* Leave one record behind; false: it must be written out.  Needs W. */
 bool behind_add(struct jsonl *js, struct live *l, const struct frame_record *r,
 		uint64_t lsn);
@@ -425,6 +434,12 @@ void behind_resume(struct jsonl *js);
 void behind_tell(struct jsonl *js);
 /* Bring the files up to date if another process could not.  Needs BATCH. */
 int behind_replay(struct jsonl *js, struct weft_error *err);
+
+/* ---- write.c ---- */
+
+/* NO_SPACE unless so many bytes can be written and everything in the log still
+ * finds room in the files, whatever happens.  Needs W. */
+int check_space(struct jsonl *js, uint64_t bytes, struct weft_error *err);
 
 /* ---- checkpoint.c ---- */
 

@@ -36,6 +36,7 @@
 #include "base/file.h"
 #include "store/jsonl/frame.h"
 
+#define WAL_STAMP_BYTES   16
 #define WAL_SEGMENTS_MAX  8
 #define WAL_RESERVE_BYTES KIB(256)
 
@@ -79,6 +80,9 @@ struct wal {
 	struct file *files[WAL_SEGMENTS_MAX]; /* open ones, as control.seg */
 	struct wal_control control;
 	uint64_t flushes, frames;
+	unsigned char stamp[WAL_STAMP_BYTES]; /* who holds BATCH: this one */
+	bool undisturbed; /* under BATCH: nobody else had it since we did */
+	bool alone;       /* nobody else was there when we last looked */
 };
 
 /* Make an empty log in the directory `dir`, which must be there and empty
@@ -101,6 +105,9 @@ void wal_unlock(struct wal *w, enum wal_lock which);
 
 /* Whether nobody else has the store open; needs BATCH, so that it stays so. */
 bool wal_is_alone(struct wal *w);
+
+/* Whether somebody has it open who may write; also if that cannot be told. */
+bool wal_may_have_writer(struct wal *w);
 
 /* Queue up and take BATCH; WEFT_BUSY after busy_ms, naming the holder. */
 int wal_lock_batch(struct wal *w, uint64_t busy_ms, struct weft_error *err);
@@ -166,6 +173,12 @@ uint64_t wal_total_bytes(const struct wal *w);
  */
 int wal_write_frame(struct wal *w, uint64_t lsn, struct weft_str frame,
 		    struct weft_error *err);
+/* The same in steps; what is between them is done while the disk writes, if
+ * wal_begin_flush says so. */
+int wal_put_frame(struct wal *w, uint64_t lsn, struct weft_str frame,
+		  struct weft_error *err);
+void wal_begin_flush(struct wal *w, uint64_t lsn, uint64_t len);
+int wal_flush_frame(struct wal *w, uint64_t lsn, struct weft_error *err);
 
 /*
  * Write zeros over everything in the segments but the frames from ckpt to end,

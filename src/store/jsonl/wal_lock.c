@@ -7,7 +7,12 @@
  * of places, each of which only one process can hold.  Whoever comes takes the
  * last place and moves up one by one; from the first place it takes BATCH.
  * Who stands behind somebody cannot overtake.  If nobody waits, all places are
- * taken with one lock and given back with another.
+ * taken with one lock and given back with another.  Who was alone a moment ago
+ * tries BATCH first: somebody who comes then waits for one batch at most.
+ *
+ * Whoever gets BATCH puts its stamp into the file: its process, for people, and
+ * a random number.  Who finds its own there knows that nobody else has been
+ * inside since, not even one that died: all is as it was left.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +20,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "store/jsonl/wal.h"
 
-#define PID_OFFSET   16u
+#define STAMP_OFFSET 16u
+#define STAMP_RANDOM 8u /* in the stamp; before it is the process, as text */
 #define QUEUE_OFFSET 32u
 #define QUEUE_PLACES 8u
 
@@ -48,29 +55,57 @@ void wal_unlock(struct wal *w, enum wal_lock which)
 
 bool wal_is_alone(struct wal *w)
 {
-	return file_lock(w->lock_file, WAL_OPEN, WAL_READ - WAL_OPEN + 1,
-			 FILE_LOCK_LOOK) == 0;
+	w->alone = file_lock(w->lock_file, WAL_OPEN, WAL_READ - WAL_OPEN + 1,
+			     FILE_LOCK_LOOK) == 0;
+	return w->alone;
+}
+
+bool wal_may_have_writer(struct wal *w)
+{
+	return !w->lock_file ||
+	       file_lock(w->lock_file, WAL_OPEN, 1, FILE_LOCK_LOOK) != 0;
 }
 
 /* ---- who holds it ---- */
 
 static long holder_of(struct wal *w)
 {
-	char text[16] = { 0 };
+	char text[STAMP_RANDOM + 1] = { 0 };
 	uint64_t pid;
-	ssize_t n = file_read(w->lock_file, text, sizeof(text) - 1, PID_OFFSET);
+	ssize_t n = file_read(w->lock_file, text, STAMP_RANDOM, STAMP_OFFSET);
 
 	if (n <= 0 || !str_to_u64(str_of(text), INT32_MAX, &pid))
 		return 0;
 	return (long)pid;
 }
 
-static void sign_lock(struct wal *w)
+static int make_stamp(struct wal *w, struct weft_error *err)
 {
-	char text[16] = { 0 };
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%ld", (long)getpid());
 
-	(void)snprintf(text, sizeof(text), "%ld", (long)getpid());
-	(void)file_write(w->lock_file, text, sizeof(text), PID_OFFSET);
+	memset(w->stamp, 0, sizeof(w->stamp));
+	memcpy(w->stamp, text, (size_t)n < STAMP_RANDOM ? (size_t)n : 0);
+	return random_bytes(w->stamp + STAMP_RANDOM,
+			    sizeof(w->stamp) - STAMP_RANDOM, err);
+}
+
+/* BATCH is ours.  What others must notice has to be there before anything
+ * else is done. */
+static int sign_lock(struct wal *w, struct weft_error *err)
+{
+	unsigned char there[WAL_STAMP_BYTES];
+	ssize_t n = file_read(w->lock_file, there, sizeof(there), STAMP_OFFSET);
+
+	w->undisturbed = n == (ssize_t)sizeof(there) && w->stamp[0] &&
+			 memcmp(there, w->stamp, sizeof(there)) == 0;
+	if (w->undisturbed)
+		return WEFT_OK;
+	if (!w->stamp[0] && make_stamp(w, err) < 0)
+		return WEFT_IO;
+	n = file_write(w->lock_file, w->stamp, sizeof(w->stamp), STAMP_OFFSET);
+	return n < 0 ? fail_errno(err, (int)-n, "write %s/lock", w->dir) :
+		       WEFT_OK;
 }
 
 /* ---- the queue ---- */
@@ -126,7 +161,8 @@ static int move_up(const struct queue *q)
 	return r;
 }
 
-int wal_lock_batch(struct wal *w, uint64_t busy_ms, struct weft_error *err)
+static int queue_for_batch(struct wal *w, uint64_t busy_ms,
+			   struct weft_error *err)
 {
 	int64_t now = clock_mono_us();
 	struct queue q = { w, now, now + (int64_t)busy_ms * 1000, err };
@@ -152,7 +188,22 @@ int wal_lock_batch(struct wal *w, uint64_t busy_ms, struct weft_error *err)
 		return fail_errno(err, -r, "lock %s/lock", w->dir);
 	}
 	give_up(&q, 0, QUEUE_PLACES);
-	if (r == WEFT_OK)
-		sign_lock(w);
+	return r;
+}
+
+int wal_lock_batch(struct wal *w, uint64_t busy_ms, struct weft_error *err)
+{
+	bool first = w->alone;
+	int r;
+
+	w->alone = false;
+	if (!first || file_lock(w->lock_file, WAL_BATCH, 1, FILE_LOCKED) < 0) {
+		r = queue_for_batch(w, busy_ms, err);
+		if (r < 0)
+			return r;
+	}
+	r = sign_lock(w, err);
+	if (r < 0)
+		wal_unlock(w, WAL_BATCH);
 	return r;
 }

@@ -13,7 +13,12 @@
 #include "store/jsonl/blob.h"
 #include "store/jsonl/jsonl.h"
 
-#define SPACE_MARGIN   KIB(256)
+/* Fewer sessions are not worth a call. */
+#define PREPARE_FROM 8
+#define SPACE_MARGIN KIB(256)
+/* With so much left over it is enough to look every so often. */
+#define SPACE_PLENTY   MIB(1024)
+#define PLENTY_US      20000
 #define SPACE_PER_FILE KIB(8)
 #define SEGMENT_TRIES  50
 
@@ -194,6 +199,7 @@ struct run {
 	uint32_t lines;
 	uint64_t bytes;
 	uint64_t gen, offset, seq;
+	size_t at; /* in the frame */
 };
 
 struct batch {
@@ -288,8 +294,8 @@ static void add_run(struct buf *f, const struct batch *b, struct run *run)
 {
 	size_t start = frame_record_begin(f, &run->session, run->gen, run->seq,
 					  run->offset);
-	size_t at = f->len;
 
+	run->at = f->len;
 	if (!run->l)
 		file_line_write(f, &run->session, run->gen);
 	if (!run->l || run->l->torn)
@@ -300,7 +306,7 @@ static void add_run(struct buf *f, const struct batch *b, struct run *run)
 		buf_add(f, e->bytes.ptr, e->bytes.len);
 		buf_add_c(f, '\n');
 	}
-	run->bytes = f->len - at;
+	run->bytes = f->len - run->at;
 	frame_record_end(f, start, run->lines);
 }
 
@@ -323,18 +329,25 @@ static int build_frame(struct jsonl *js, struct batch *b,
 
 /* ---- admission ---- */
 
-/* Everything in the log must find room in the files, whatever happens. */
-static int check_space(struct jsonl *js, uint64_t bytes, struct weft_error *err)
+int check_space(struct jsonl *js, uint64_t bytes, struct weft_error *err)
 {
 	uint64_t need = js->st.end - js->st.ckpt +
 			SPACE_PER_FILE * (js->n_dirty + 1) + bytes +
 			SPACE_MARGIN;
+	int64_t now = clock_mono_us();
 	struct fs_space space;
-	int r = fs_space(js->fs, js->dir, &space);
+	int r;
 
+	/* No disk fills so fast. */
+	if (now < js->plenty_until_us && js->plenty_bytes >= need)
+		return WEFT_OK;
+	r = fs_space(js->fs, js->dir, &space);
 	if (r < 0)
 		return fail_errno(err, -r, "look at the free space of %s",
 				  js->dir);
+	js->plenty_bytes =
+		space.free_bytes - u64_min(space.free_bytes, SPACE_PLENTY);
+	js->plenty_until_us = now + PLENTY_US;
 	if (space.free_bytes < need)
 		return fail(err, WEFT_NO_SPACE,
 			    "the disk of %s is full: %llu bytes are free, %llu "
@@ -449,11 +462,34 @@ static int give_up(struct jsonl *js, int code, bool broken,
 {
 	if (err && err->code != code)
 		err->code = code;
+	/* The frame may be there: the next one to enter looks. */
+	js->entered = false;
 	if (broken)
 		stop(js);
 	else
 		leave(js);
 	return code;
+}
+
+/*
+ * What can be done before the frame is durable is done while the disk writes
+ * it.  Nothing of that shows if it never is.
+ */
+static int flush(struct jsonl *js, const struct batch *b, uint64_t lsn,
+		 struct weft_error *err)
+{
+	if (js->may_lag && b->n_runs >= PREPARE_FROM) {
+		wal_begin_flush(&js->wal, lsn, js->frame.len);
+		for (size_t i = 0; i < b->n_runs; i++) {
+			const struct run *run = &b->runs[i];
+			const struct weft_str lines = { js->frame.ptr + run->at,
+							run->bytes };
+
+			if (run->l)
+				behind_prepare(js, run->l, lines, lsn);
+		}
+	}
+	return wal_flush_frame(&js->wal, lsn, err);
 }
 
 /* Log, flush and apply the frame in js->frame.  Leaves. */
@@ -482,7 +518,9 @@ static int commit(struct jsonl *js, struct batch *b, struct outcome *ret,
 		return give_up(js, r, false, err);
 	f.end = f.lsn + bytes;
 	f.records = js->frame.ptr + FRAME_HEAD;
-	r = wal_write_frame(&js->wal, f.lsn, buf_str(&js->frame), err);
+	r = wal_put_frame(&js->wal, f.lsn, buf_str(&js->frame), err);
+	if (r == WEFT_OK)
+		r = flush(js, b, f.lsn, err);
 	if (r < 0)
 		return give_up(js, r, r != WEFT_NO_SPACE, err);
 	r = apply_frame(js, &f, behind_may_add(js, b->n_runs), err);
@@ -575,14 +613,16 @@ int jsonl_write(struct store *s, const struct store_want *want,
 			    "a batch of more than %zu bytes does not fit into "
 			    "the log: append it in parts",
 			    js->frame.max);
+	atomic_store(&js->behind.more, true);
 	while ((r = write_once(js, want, plan, ctx, &out, err)) ==
 	       NEED_SEGMENT) {
 		r = make_room(js, out.need, err);
 		if (r == WEFT_BUSY && clock_mono_us() < until)
 			fs_sleep_us(js->fs, 500);
 		else if (r < 0)
-			return r;
+			break;
 	}
+	atomic_store(&js->behind.more, false);
 	if (r == WEFT_OK && !js->by_hand)
 		checkpoint_ask(js, out.due);
 	return r;
