@@ -393,6 +393,7 @@ struct behind_page {
 	uint64_t events; /* that are missing, of all; 0: none */
 	uint64_t epoch;  /* one more whenever words were dropped */
 	uint32_t none;   /* there is no index, and none was to be made */
+	uint32_t doomed; /* it has words that drop_words is to take away */
 };
 
 struct word_term {
@@ -629,7 +630,10 @@ struct store_ops {
 	/*
 	 * For whoever erases or purges: when this returns, no word of these
 	 * sessions is left in the index or in its files, and each is behind
-	 * from its beginning.  Other sessions keep their words.
+	 * from its beginning.  The same goes for every session that was
+	 * rewritten or dropped since words were last dropped: the index
+	 * remembers them, so that it can be done later by anybody if whoever
+	 * rewrote did not get that far.  Other sessions keep their words.
 	 */
 	int (*drop_words)(struct store *s, const struct weft_id *sessions,
 			  size_t n, struct weft_error *err);

@@ -89,6 +89,22 @@ static int read_some(struct step *s, const struct word_behind *b,
 	return make_docs(s, &page, batch, err);
 }
 
+/*
+ * What is behind.  Words that have to go are dropped first: whoever rewrote
+ * their sessions may not have lived to do it.  If that fails it is left for
+ * maintenance: what is found is judged by what is there, in any case.
+ */
+static int look(struct store *store, bool make, size_t max, struct arena *a,
+		struct behind_page *ret, struct weft_error *err)
+{
+	int r = store->ops->get_behind(store, make, max, a, ret, err);
+
+	if (r < 0 || !ret->doomed ||
+	    store->ops->drop_words(store, NULL, 0, NULL) < 0)
+		return r;
+	return store->ops->get_behind(store, make, max, a, ret, err);
+}
+
 static int step(struct engine *e, bool make, bool only_look, uint64_t *ret_done,
 		uint64_t *ret_behind, struct weft_error *err)
 {
@@ -99,8 +115,8 @@ static int step(struct engine *e, bool make, bool only_look, uint64_t *ret_done,
 
 	*ret_done = 0;
 	arena_init(&s.arena, 0);
-	r = store->ops->get_behind(store, make, only_look ? 1 : STEP_SESSIONS,
-				   &s.arena, &behind, err);
+	r = look(store, make, only_look ? 1 : STEP_SESSIONS, &s.arena, &behind,
+		 err);
 	if (r == WEFT_OK) {
 		*ret_behind = behind.events;
 		s.batches = ARENA_ARRAY(&s.arena, struct word_batch, behind.n);

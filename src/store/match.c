@@ -169,3 +169,31 @@ bool match_hit_session(const struct word_query *q, const struct weft_id *id)
 	}
 	return q->n_sessions == 0;
 }
+
+static int compare_sessions(const void *a, const void *b)
+{
+	return id_cmp(a, b);
+}
+
+int match_join_sessions(const struct weft_id *a, size_t n_a,
+			const struct weft_id *b, size_t n_b,
+			struct arena *arena, const struct weft_id **ret,
+			struct weft_error *err)
+{
+	struct weft_id *v = ARENA_ARRAY(arena, struct weft_id, n_a + n_b);
+	size_t n = 0;
+
+	if (!v)
+		return arena_error(arena, err);
+	if (n_a)
+		memcpy(v, a, n_a * sizeof(*v));
+	if (n_b)
+		memcpy(v + n_a, b, n_b * sizeof(*v));
+	SORT(v, n_a + n_b, compare_sessions);
+	for (size_t i = 0; i < n_a + n_b; i++) {
+		if (n == 0 || !id_eq(&v[n - 1], &v[i]))
+			v[n++] = v[i];
+	}
+	*ret = v;
+	return (int)n;
+}

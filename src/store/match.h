@@ -65,6 +65,13 @@ size_t match_hit_limit(const struct word_query *q,
 /* Whether the query is about this session. */
 bool match_hit_session(const struct word_query *q, const struct weft_id *id);
 
+/* The sessions of two lists, each once, by rising id; their number, or a negative
+ * code. */
+int match_join_sessions(const struct weft_id *a, size_t n_a,
+			const struct weft_id *b, size_t n_b,
+			struct arena *arena, const struct weft_id **ret,
+			struct weft_error *err);
+
 /* Order of the names of one session: the key first, then by bytes. */
 int match_name_order(const struct name_rec *a, const struct name_rec *b);
 

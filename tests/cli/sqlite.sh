@@ -82,7 +82,7 @@ for i in 1 2 3 4 5; do
 	weft --store "$older" append k "after $i" >/dev/null &
 done
 wait
-same 6 "$(sqlite3 "$dir/older.db" 'PRAGMA user_version')"
+same 7 "$(sqlite3 "$dir/older.db" 'PRAGMA user_version')"
 same 7 "$(weft --store "$older" history other | wc -l)"
 weft --store "$older" verify >/dev/null
 same "$(sqlite3 "$file" '.schema sessions')" "$(sqlite3 "$dir/older.db" '.schema sessions')"

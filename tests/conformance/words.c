@@ -1,5 +1,8 @@
-/* words.c - the index of words: what is dropped goes alone. */
+/* words.c - the index of words: what is dropped goes alone, and goes for sure. */
 #include "conformance/conformance.h"
+#include "model/derive.h"
+#include "model/event.h"
+#include "model/record.h"
 
 /* All words are the same but for a session's own. */
 struct shelf {
@@ -178,11 +181,112 @@ static void words_read_before_a_drop_stay_out(void **state)
 	assert_int_equal(catch_up(&s), 1 + MESSAGES + 1);
 }
 
+/* One write that takes a session away, and a line of another. */
+struct taking {
+	struct fixture *f;
+	struct weft_id whole, part;
+};
+
+static int plan_taking(void *ctx, struct store_view *view, struct op_list *out,
+		       struct weft_error *err)
+{
+	const struct taking *t = ctx;
+	struct store_rewrite *x = ARENA_NEW(out->arena, struct store_rewrite);
+	struct store_event *gone = ARENA_NEW(out->arena, struct store_event);
+	struct session_rec *rec = ARENA_NEW(out->arena, struct session_rec);
+	const struct session_rec *now = NULL;
+	int r = view->ops->get_session(view, &t->part, &now, err);
+
+	if (r == WEFT_OK)
+		r = record_copy(rec, now, out->arena, err);
+	if (r < 0)
+		return r;
+	*gone = (struct store_event){
+		.session = t->part,
+		.seq = 2,
+		.last = 2,
+		.ts_ms = t->f->now_ms,
+		.type = EVENT_GONE,
+		.state = STATE_GONE,
+		.body = STR("\"why\":\"erase\""),
+	};
+	*x = (struct store_rewrite){ 2, 2, gone };
+	op_list_add(out, OP_DROP, &t->whole);
+	op_list_add(out, OP_REWRITE, &t->part)->u.rewrite = x;
+	op_list_add(out, OP_SESSION, &t->part)->u.rec = rec;
+	return event_seal(gone, out->arena, err);
+}
+
+static void take_away(struct fixture *f, const struct weft_id *whole,
+		      const struct weft_id *part)
+{
+	struct taking t = { f, *whole, *part };
+	const struct weft_id both[] = { *whole, *part };
+	const struct store_want want = { .sessions = both,
+					 .n_sessions = 2,
+					 .exclusive = 1 };
+
+	f->writing = true;
+	assert_ok(f, f->store->ops->write(f->store, &want, plan_taking, &t,
+					  &f->err));
+	f->writing = false;
+}
+
+/* Whoever took it away did not get as far as dropping the words. */
+static void words_of_what_is_gone_are_remembered(void **state)
+{
+	struct fixture *f = *state;
+	struct shelf s;
+
+	if (!has_index(f))
+		return;
+	s = fill(f, 4);
+	assert_false(behind(f).doomed);
+	take_away(f, &s.ids[1], &s.ids[2]);
+	reopen_with(f, NULL);
+	assert_true(behind(f).doomed);
+	assert_int_equal(count_hits(f, &s.ids[1]), MESSAGES + 1);
+	drop(f, NULL, 0);
+	assert_int_equal(count_hits(f, &s.ids[1]), 0);
+	assert_int_equal(count_hits(f, &s.ids[2]), 0);
+	assert_int_equal(count_hits(f, NULL), 2 * (MESSAGES + 1));
+	assert_false(behind(f).doomed);
+	/* What is left of the one is read again; the other is no more. */
+	assert_int_equal(behind(f).n, 1);
+	assert_int_equal(behind(f).events, MESSAGES + 1);
+}
+
+/* Words that were read before and come after are dropped with the others. */
+static void words_put_after_a_rewrite_go_with_it(void **state)
+{
+	struct fixture *f = *state;
+	struct word_doc doc = { 5, TEST_BEGIN_MS, STR("common") };
+	struct word_batch late = { .from = 4, .to = 5, .docs = &doc, .n = 1 };
+	uint64_t epoch;
+	struct shelf s;
+
+	if (!has_index(f))
+		return;
+	s = fill(f, 2);
+	say(f, &s.ids[1], "common");
+	epoch = behind(f).epoch;
+	take_away(f, &s.ids[0], &s.ids[1]);
+	late.session = s.ids[1];
+	assert_ok(f,
+		  f->store->ops->put_words(f->store, epoch, &late, 1, &f->err));
+	assert_true(behind(f).doomed);
+	drop(f, NULL, 0);
+	assert_int_equal(count_hits(f, NULL), 0);
+	assert_int_equal(behind(f).events, MESSAGES + 2);
+}
+
 static const struct CMUnitTest tests[] = {
 	STORE_TEST(dropping_costs_others_nothing),
 	STORE_TEST(several_are_dropped_at_once),
 	STORE_TEST(what_was_dropped_is_not_forgotten),
 	STORE_TEST(words_read_before_a_drop_stay_out),
+	STORE_TEST(words_of_what_is_gone_are_remembered),
+	STORE_TEST(words_put_after_a_rewrite_go_with_it),
 };
 
 const struct suite word_suite = { tests, ARRAY_LEN(tests) };

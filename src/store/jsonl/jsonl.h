@@ -16,8 +16,8 @@
  *   ckpt_mutex   one checkpoint, rewrite or other task at a time
  *   gate         between enter() and leave(); first come, first served
  *   writer       W: whoever changes records, names, the log's map
+ *   search.lock  search.db
  *   catalog_lock the pointer to the catalogue (shared by its users)
- *   search.lock  search.db; nothing else is taken with it
  *   behind.gate  whoever writes lines that were left behind; first come,
  *                first served
  *   mutex        M: the tables; held for moments, never over I/O.  It may be
@@ -561,6 +561,10 @@ void ops_free(struct op_set *s);
 int search_clear(struct jsonl *js, struct weft_error *err);
 /* The catalogue was made anew: look through all of it again. */
 void search_rescan(struct jsonl *js);
+/* The files of these are about to be rewritten: their words have to go.  With
+ * the log held, and not the catalogue. */
+int search_doom(struct jsonl *js, const struct weft_id *sessions, size_t n,
+		struct weft_error *err);
 
 int jsonl_get_behind(struct store *s, uint32_t make, size_t max,
 		     struct arena *a, struct behind_page *ret,

@@ -6,6 +6,9 @@
  * by then, or everything begins again with a checkpoint: what is dropped must
  * not come back from there.
  *
+ * That the words of the session must leave the index for search is noted there
+ * before the file changes, so that it happens even if nobody lives to do it.
+ *
  * The new file, with the next generation, is made beside the old one and takes
  * its name.  The catalogue says meanwhile that it is not complete: should the
  * machine stop in between, it is made again from the files, whichever they
@@ -363,6 +366,18 @@ static void remove_fresh(struct rewriting *w)
 	}
 }
 
+/* The words of what goes must go, too, whatever becomes of us. */
+static int doom_words(struct rewriting *w)
+{
+	struct weft_id *ids = ARENA_ARRAY(w->ops->arena, struct weft_id, w->n);
+
+	if (!ids)
+		return arena_error(w->ops->arena, w->err);
+	for (size_t i = 0; i < w->n; i++)
+		ids[i] = w->v[i].id;
+	return search_doom(w->js, ids, w->n, w->err);
+}
+
 enum { AGAIN = 1 };
 
 /* With the log held. */
@@ -386,6 +401,8 @@ static int try_rewrite(struct jsonl *js, store_plan *plan, void *ctx,
 		if (w.v[i].rec)
 			r = make_fresh(&w, &w.v[i]);
 	}
+	if (r == WEFT_OK)
+		r = doom_words(&w);
 	if (r == WEFT_OK) {
 		(void)pthread_rwlock_rdlock(&js->catalog_lock);
 		r = carry_out(&w);

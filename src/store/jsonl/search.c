@@ -9,6 +9,11 @@
  * were last changed.  search.db says up to where in that order nothing is
  * behind; that moves on with the words that are put.  Sessions whose words were
  * dropped are noted there by name.
+ *
+ * So are those whose words have to go: whoever rewrites a session's file notes it
+ * first, with the log held.  Should it die anywhere after that, the note is there
+ * for the next who looks.  Who finds one enters the log once, so that it is known
+ * that the rewrite is over one way or the other, and drops the words then.
  */
 #include <stdlib.h>
 
@@ -125,6 +130,7 @@ struct look {
 	size_t max;
 	struct behind_page page;
 	struct search_place place; /* nothing is behind up to here */
+	bool doomed;               /* words are there that have to go */
 	struct catalog_change *changes;
 	struct word_behind *marks;
 };
@@ -244,6 +250,8 @@ static int look_at_all(void *ctx, struct sqlite3 *db, struct weft_error *err)
 	r = search_db_get_place(db, &l->place, err);
 	if (r == WEFT_OK)
 		r = look_at_catalog(l, db, err);
+	if (r == WEFT_OK)
+		r = search_db_has_doomed(db, &l->doomed, err);
 	return r;
 }
 
@@ -309,6 +317,7 @@ int jsonl_get_behind(struct store *s, uint32_t make, size_t max,
 		return r;
 	l.page.none = none;
 	l.page.epoch = l.place.epoch;
+	l.page.doomed = l.doomed;
 	if (!none) {
 		(void)pthread_mutex_lock(&l.js->search.lock);
 		l.js->search.place = l.place;
@@ -452,15 +461,19 @@ struct dropping {
 	const struct weft_id *sessions;
 	uint64_t *heads;
 	size_t n;
+	uint64_t last; /* of the notes that are among them */
+	struct arena *arena;
 };
 
-static int drop(void *ctx, struct sqlite3 *db, struct weft_error *err)
+static int in_transaction(struct sqlite3 *db,
+			  int (*act)(struct sqlite3 *db, struct dropping *d,
+				     struct weft_error *err),
+			  struct dropping *d, struct weft_error *err)
 {
-	const struct dropping *d = ctx;
 	int r = search_db_exec(db, "BEGIN IMMEDIATE", err);
 
 	if (r == WEFT_OK)
-		r = search_db_drop(db, d->sessions, d->heads, d->n, err);
+		r = act(db, d, err);
 	if (r == WEFT_OK)
 		r = search_db_exec(db, "COMMIT", err);
 	if (r < 0)
@@ -468,18 +481,82 @@ static int drop(void *ctx, struct sqlite3 *db, struct weft_error *err)
 	return r;
 }
 
+static int doom(struct sqlite3 *db, struct dropping *d, struct weft_error *err)
+{
+	return search_db_doom(db, d->sessions, d->n, err);
+}
+
+static int use_doom(void *ctx, struct sqlite3 *db, struct weft_error *err)
+{
+	return in_transaction(db, doom, ctx, err);
+}
+
+int search_doom(struct jsonl *js, const struct weft_id *sessions, size_t n,
+		struct weft_error *err)
+{
+	struct dropping d = { .sessions = sessions, .n = n };
+	bool none;
+	int r = use(js, false, use_doom, &d, &none, err);
+
+	/* One that it cannot be noted in is gone, and all words with it. */
+	return r == WEFT_CORRUPT ? WEFT_OK : r;
+}
+
+static int drop(struct sqlite3 *db, struct dropping *d, struct weft_error *err)
+{
+	int r = search_db_drop(db, d->sessions, d->heads, d->n, err);
+
+	return r == WEFT_OK ? search_db_spare(db, d->last, err) : r;
+}
+
+static int use_drop(void *ctx, struct sqlite3 *db, struct weft_error *err)
+{
+	return in_transaction(db, drop, ctx, err);
+}
+
+static int join_doomed(void *ctx, struct sqlite3 *db, struct weft_error *err)
+{
+	struct dropping *d = ctx;
+	struct weft_id *doomed = NULL;
+	size_t n = 0;
+	int r = search_db_get_doomed(db, d->arena, &doomed, &n, &d->last, err);
+
+	if (r == WEFT_OK)
+		r = match_join_sessions(d->sessions, d->n, doomed, n, d->arena,
+					&d->sessions, err);
+	if (r < 0)
+		return r;
+	d->n = (size_t)r;
+	return WEFT_OK;
+}
+
+/* With the log held nobody is about to rewrite what was noted. */
+static int add_doomed(struct jsonl *js, struct dropping *d, bool *ret_none,
+		      struct weft_error *err)
+{
+	int r = enter(js, err);
+
+	if (r < 0)
+		return r;
+	r = use(js, false, join_doomed, d, ret_none, err);
+	leave(js);
+	return r;
+}
+
 /* What a session says from here on has a later place in the order of changes
  * than anything that was looked through. */
-static int get_heads(struct jsonl *js, struct dropping *d, struct arena *a,
+static int get_heads(struct jsonl *js, struct dropping *d,
 		     struct weft_error *err)
 {
-	struct session_rec *recs = ARENA_ARRAY(a, struct session_rec, d->n);
+	struct session_rec *recs =
+		ARENA_ARRAY(d->arena, struct session_rec, d->n);
 	int r;
 
-	d->heads = ARENA_ARRAY(a, uint64_t, d->n);
+	d->heads = ARENA_ARRAY(d->arena, uint64_t, d->n);
 	if (!recs || !d->heads)
-		return arena_error(a, err);
-	r = jsonl_get_sessions(&js->store, d->sessions, d->n, a, recs, err);
+		return arena_error(d->arena, err);
+	r = jsonl_get_sessions(&js->store, d->sessions, d->n, d->arena, recs,
+			       err);
 	for (size_t i = 0; i < d->n && r == WEFT_OK; i++)
 		d->heads[i] = recs[i].head_seq;
 	return r;
@@ -488,16 +565,20 @@ static int get_heads(struct jsonl *js, struct dropping *d, struct arena *a,
 int jsonl_drop_words(struct store *s, const struct weft_id *sessions, size_t n,
 		     struct weft_error *err)
 {
-	struct dropping d = { .sessions = sessions, .n = n };
+	struct jsonl *js = jsonl_of(s);
 	CLEANUP(arena_done) struct arena a;
-	bool none;
-	int r = check_writable(jsonl_of(s), err);
+	struct dropping d = { .sessions = sessions, .n = n, .arena = &a };
+	bool none = false;
+	int r = check_writable(js, err);
 
 	arena_init(&a, 0);
 	if (r == WEFT_OK)
-		r = get_heads(jsonl_of(s), &d, &a, err);
-	if (r == WEFT_OK)
-		r = use(jsonl_of(s), false, drop, &d, &none, err);
+		r = add_doomed(js, &d, &none, err);
+	if (r == WEFT_OK && !none && d.n) {
+		r = get_heads(js, &d, err);
+		if (r == WEFT_OK)
+			r = use(js, false, use_drop, &d, &none, err);
+	}
 	/* One that it cannot be taken from is gone. */
 	return r == WEFT_CORRUPT ? WEFT_OK : r;
 }

@@ -17,7 +17,7 @@
 #define BUSY_MS        5000
 
 /* One more whenever the tables or the tokens of a text become others. */
-#define SEARCH_VERSION 2
+#define SEARCH_VERSION 3
 
 static const char tables[] =
 	"CREATE TABLE search_meta(one INTEGER PRIMARY KEY CHECK(one=1),"
@@ -27,7 +27,9 @@ static const char tables[] =
 	"CREATE TABLE search_marks(session BLOB PRIMARY KEY NOT NULL,"
 	"seq INTEGER NOT NULL) WITHOUT ROWID, STRICT;"
 	"CREATE TABLE search_dropped(session BLOB PRIMARY KEY NOT NULL,"
-	"head INTEGER NOT NULL) WITHOUT ROWID, STRICT;" WORDS_TABLES;
+	"head INTEGER NOT NULL) WITHOUT ROWID, STRICT;"
+	"CREATE TABLE search_doomed(session BLOB PRIMARY KEY NOT NULL,"
+	"epoch INTEGER NOT NULL) WITHOUT ROWID, STRICT;" WORDS_TABLES;
 
 /* ---- statements ---- */
 
@@ -241,18 +243,18 @@ int search_db_drop(struct sqlite3 *db, const struct weft_id *sessions,
 	return r;
 }
 
-int search_db_get_dropped(struct sqlite3 *db, struct arena *a,
-			  struct weft_id **ret, size_t *ret_n,
-			  struct weft_error *err)
+/* The sessions of a table: all of them, as they are in one look. */
+static int get_sessions(struct sqlite3 *db, const char *count, const char *list,
+			struct arena *a, struct weft_id **ret, size_t *ret_n,
+			struct weft_error *err)
 {
 	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
 	int64_t n = 0;
-	int rc, r = ask(db, "SELECT count(*) FROM search_dropped", &n, err);
+	int rc, r = ask(db, count, &n, err);
 
 	*ret_n = 0;
 	if (r == WEFT_OK)
-		r = prepare(db, "SELECT session FROM search_dropped LIMIT ?1",
-			    &stmt, err);
+		r = prepare(db, list, &stmt, err);
 	if (r < 0)
 		return r;
 	*ret = ARENA_ARRAY(a, struct weft_id, (size_t)n);
@@ -267,6 +269,72 @@ int search_db_get_dropped(struct sqlite3 *db, struct arena *a,
 		memcpy(id, sqlite3_column_blob(stmt, 0), sizeof(*id));
 	}
 	return rc == SQLITE_DONE ? WEFT_OK : search_db_fail(db, rc, err);
+}
+
+int search_db_get_dropped(struct sqlite3 *db, struct arena *a,
+			  struct weft_id **ret, size_t *ret_n,
+			  struct weft_error *err)
+{
+	return get_sessions(db, "SELECT count(*) FROM search_dropped",
+			    "SELECT session FROM search_dropped LIMIT ?1", a,
+			    ret, ret_n, err);
+}
+
+int search_db_doom(struct sqlite3 *db, const struct weft_id *sessions, size_t n,
+		   struct weft_error *err)
+{
+	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
+	int r = search_db_exec(db, "UPDATE search_meta SET epoch=epoch+1", err);
+
+	if (r == WEFT_OK)
+		r = prepare(db,
+			    "REPLACE INTO search_doomed"
+			    " SELECT ?1,epoch FROM search_meta",
+			    &stmt, err);
+	for (size_t i = 0; i < n && r == WEFT_OK; i++) {
+		bind_id(stmt, 1, &sessions[i]);
+		r = step_done(db, stmt, err);
+		(void)sqlite3_reset(stmt);
+	}
+	return r;
+}
+
+int search_db_get_doomed(struct sqlite3 *db, struct arena *a,
+			 struct weft_id **ret, size_t *ret_n,
+			 uint64_t *ret_last, struct weft_error *err)
+{
+	int64_t last = 0;
+	int r = ask(db, "SELECT coalesce(max(epoch),0) FROM search_doomed",
+		    &last, err);
+
+	*ret_last = (uint64_t)last;
+	if (r < 0)
+		return r;
+	return get_sessions(db, "SELECT count(*) FROM search_doomed",
+			    "SELECT session FROM search_doomed LIMIT ?1", a,
+			    ret, ret_n, err);
+}
+
+int search_db_has_doomed(struct sqlite3 *db, bool *ret, struct weft_error *err)
+{
+	int64_t some = 0;
+	int r = ask(db, "SELECT EXISTS(SELECT 1 FROM search_doomed)", &some,
+		    err);
+
+	*ret = some != 0;
+	return r;
+}
+
+int search_db_spare(struct sqlite3 *db, uint64_t last, struct weft_error *err)
+{
+	CLEANUP(finalize) struct sqlite3_stmt *stmt = NULL;
+	int r = prepare(db, "DELETE FROM search_doomed WHERE epoch<=?1", &stmt,
+			err);
+
+	if (r < 0)
+		return r;
+	(void)sqlite3_bind_int64(stmt, 1, (sqlite3_int64)last);
+	return step_done(db, stmt, err);
 }
 
 int search_db_clear(struct sqlite3 *db, struct weft_error *err)

@@ -77,12 +77,26 @@ int search_db_get_marks(struct sqlite3 *db, struct word_behind *v, size_t n,
  * Each with its head of then; with 0 it is gone and noted no more. */
 int search_db_drop(struct sqlite3 *db, const struct weft_id *sessions,
 		   const uint64_t *heads, size_t n, struct weft_error *err);
+/*
+ * Sessions whose words must go, since they are about to be rewritten; noted
+ * until they are dropped.  Whoever gets them all is told by *ret_last which
+ * notes these are: a session may be noted again before its words are dropped.
+ */
+int search_db_doom(struct sqlite3 *db, const struct weft_id *sessions, size_t n,
+		   struct weft_error *err);
+int search_db_get_doomed(struct sqlite3 *db, struct arena *a,
+			 struct weft_id **ret, size_t *ret_n,
+			 uint64_t *ret_last, struct weft_error *err);
+int search_db_has_doomed(struct sqlite3 *db, bool *ret, struct weft_error *err);
+/* Those notes have done their duty. */
+int search_db_spare(struct sqlite3 *db, uint64_t last, struct weft_error *err);
 int search_db_get_dropped(struct sqlite3 *db, struct arena *a,
 			  struct weft_id **ret, size_t *ret_n,
 			  struct weft_error *err);
 /* Take in one batch, unless somebody else has been there. */
 int search_db_put(struct sqlite3 *db, const struct word_batch *b,
 		  struct weft_error *err);
+/* But for who is doomed: a rewrite may be under way. */
 int search_db_clear(struct sqlite3 *db, struct weft_error *err);
 
 #endif

@@ -25,6 +25,7 @@ static const char *const own_migrations[SQL_SCHEMA_VERSION] = {
 	[3] = "",
 	[4] = "",
 	[5] = "",
+	[6] = "",
 };
 
 /* -1: there are none. */

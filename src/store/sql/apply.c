@@ -336,9 +336,31 @@ static int drop(struct batch *b, const struct weft_id *id)
 	return r;
 }
 
+/* The words of what goes have to go, too; that follows, by whoever does it. */
+static int doom_words(struct batch *b)
+{
+	const struct weft_id *last = NULL;
+	int r = WEFT_OK;
+
+	for (size_t i = 0; i < b->rewrites.n && r == WEFT_OK; i++) {
+		const struct store_op *op = b->rewrites.v[i];
+
+		if (op->kind == OP_UNNAME ||
+		    (last && id_eq(last, &op->session)))
+			continue;
+		last = &op->session;
+		r = sql_run(b->c, Q_DOOM, SQL_ROW(sql_id(last)), NULL, NULL,
+			    b->err);
+	}
+	return r;
+}
+
 static int put_rewrites(struct batch *b)
 {
 	int r = rewrite(b);
+
+	if (r == WEFT_OK)
+		r = doom_words(b);
 
 	for (size_t i = 0; i < b->rewrites.n && r == WEFT_OK; i++) {
 		const struct store_op *op = b->rewrites.v[i];

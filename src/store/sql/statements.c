@@ -48,6 +48,8 @@ static const char derived_tables[] =
 	"CREATE TABLE search_epoch(one %I PRIMARY KEY CHECK(one=1),"
 	"epoch %I NOT NULL)[[ STRICT|]];"
 	"INSERT INTO search_epoch VALUES(1,1);"
+	"CREATE TABLE search_doomed(session %B PRIMARY KEY NOT NULL)"
+	"[[ WITHOUT ROWID, STRICT|]];"
 	"[[" WORDS_TABLES "|"
 	"CREATE TABLE words(session bytea NOT NULL,seq bigint NOT NULL,"
 	"at_ms bigint NOT NULL,words tsvector NOT NULL,"
@@ -97,8 +99,8 @@ static const char one_op_index[] =
  * again as it is now, whatever it was.
  */
 static const char *const migrations[SQL_SCHEMA_VERSION] = {
-	[0] = kept_tables, [1] = "",           [2] = "",
-	[3] = "",          [4] = one_op_index, [5] = "",
+	[0] = kept_tables,  [1] = "", [2] = "", [3] = "",
+	[4] = one_op_index, [5] = "", [6] = "",
 };
 
 void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,
@@ -114,6 +116,7 @@ void sql_add_migrations(struct buf *b, int from, enum sql_dialect dialect,
 			b,
 			"DROP TABLE sessions;DROP TABLE names;"
 			"DROP TABLE hidden;DROP TABLE IF EXISTS search_epoch;"
+			"DROP TABLE IF EXISTS search_doomed;"
 			"[[DROP TABLE IF EXISTS search_words;"
 			"DROP TABLE IF EXISTS search_shards;"
 			"DROP TABLE IF EXISTS search_docs;|"
@@ -274,6 +277,13 @@ static const struct {
 	[Q_HOLD_EPOCH] = { "", "SELECT epoch FROM search_epoch"
 			       "[[| FOR SHARE]]" },
 	[Q_NEXT_EPOCH] = { "", "UPDATE search_epoch SET epoch=epoch+1" },
+	[Q_DOOM] = { "b", "INSERT INTO search_doomed VALUES(?1)"
+			  " ON CONFLICT(session) DO NOTHING" },
+	[Q_HAS_DOOMED] = { "", "SELECT [[1|1::bigint]] FROM search_doomed"
+			       " LIMIT 1" },
+	[Q_DOOMED] = { "", "SELECT session FROM search_doomed"
+			   " ORDER BY session" },
+	[Q_SPARE] = { "b", "DELETE FROM search_doomed WHERE session=?1" },
 };
 
 static bool runs_for_rows(uint32_t key)

@@ -80,6 +80,10 @@ enum sql_statement {
 	Q_EPOCH,      /* of the words */
 	Q_HOLD_EPOCH, /* the same, and let nobody change it */
 	Q_NEXT_EPOCH,
+	Q_DOOM, /* a session: its words have to go */
+	Q_HAS_DOOMED,
+	Q_DOOMED,
+	Q_SPARE,          /* they are gone */
 	Q_DRIVER,         /* from here on: what a driver has for itself */
 	Q_LIST = 1 << 16, /* and above: a list, by its shape */
 	Q_FEW = 1 << 20   /* and above: whether few match a filter (list.h) */
@@ -89,7 +93,7 @@ enum sql_statement {
 #define SQL_TEXT_MAX       KIB(64)
 
 /* Of a version's tables; what an open store must have. */
-#define SQL_SCHEMA_VERSION 6
+#define SQL_SCHEMA_VERSION 7
 
 struct sql_text {
 	struct buf sql; /* as the database wants it */

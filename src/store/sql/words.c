@@ -2,7 +2,8 @@
  * words.c - the index for search in a store in SQL.
  *
  * A session's row says up to which event its words are in the index; an index
- * of the rows finds those that are behind.
+ * of the rows finds those that are behind.  Whoever rewrites a session notes in
+ * the same transaction that its words have to go (apply.c).
  */
 #include "base/error.h"
 #include "store/match.h"
@@ -36,7 +37,7 @@ int sql_store_get_behind(struct store *store, uint32_t make, size_t max,
 {
 	CLEANUP(sql_release) struct sql_conn *c = NULL;
 	struct behind b = { .max = max };
-	int64_t events = 0, some = 0, epoch = 0;
+	int64_t events = 0, some = 0, epoch = 0, doomed = 0;
 	int r = sql_reader(sql_of(store), &c, err);
 
 	if (r == WEFT_OK && !make)
@@ -57,10 +58,13 @@ int sql_store_get_behind(struct store *store, uint32_t make, size_t max,
 			    err);
 	if (r == WEFT_OK && b.page.n)
 		r = sql_number(c, Q_BEHIND_EVENTS, NULL, &events, err);
+	if (r == WEFT_OK)
+		r = sql_number(c, Q_HAS_DOOMED, NULL, &doomed, err);
 	if (r < 0)
 		return r;
 	b.page.events = (uint64_t)events;
 	b.page.epoch = (uint64_t)epoch;
+	b.page.doomed = doomed != 0;
 	*ret = b.page;
 	return WEFT_OK;
 }
@@ -133,25 +137,72 @@ int sql_clear_words(struct sql_conn *c, struct weft_error *err)
 struct dropping {
 	const struct weft_id *sessions;
 	size_t n;
+	struct arena arena;
+	struct weft_id *doomed;
+	size_t n_doomed, room;
 };
+
+static int take_doomed(void *ctx, const struct sql_value *row,
+		       struct weft_error *err)
+{
+	struct dropping *d = ctx;
+
+	if (d->n_doomed == d->room) {
+		size_t room = d->room ? 2 * d->room : 64;
+		struct weft_id *v =
+			ARENA_ARRAY(&d->arena, struct weft_id, room);
+
+		if (!v)
+			return arena_error(&d->arena, err);
+		if (d->n_doomed)
+			memcpy(v, d->doomed, d->n_doomed * sizeof(*v));
+		d->doomed = v;
+		d->room = room;
+	}
+	return sql_to_id(&row[0], &d->doomed[d->n_doomed++]) ?
+		       WEFT_OK :
+		       sql_fail_row("search_doomed", err);
+}
+
+/* Rows are locked in the order of their ids; the notes last, since whoever
+ * rewrites a session has its row first. */
+static int drop_all(struct sql_conn *c, const struct weft_id *v, size_t n,
+		    struct weft_error *err)
+{
+	int r = c->store->driver->drop_words(c, v, n, err);
+
+	for (size_t i = 0; i < n && r == WEFT_OK; i++)
+		r = sql_run(c, Q_UNMARK, SQL_ROW(sql_id(&v[i])), NULL, NULL,
+			    err);
+	for (size_t i = 0; i < n && r == WEFT_OK; i++)
+		r = sql_run(c, Q_SPARE, SQL_ROW(sql_id(&v[i])), NULL, NULL,
+			    err);
+	return r;
+}
 
 static int drop_words(struct sql_conn *c, void *ctx, struct weft_error *err)
 {
-	const struct dropping *d = ctx;
+	struct dropping *d = ctx;
+	const struct weft_id *all = NULL;
 	int r = sql_run(c, Q_NEXT_EPOCH, NULL, NULL, NULL, err);
 
+	d->n_doomed = 0;
 	if (r == WEFT_OK)
-		r = c->store->driver->drop_words(c, d->sessions, d->n, err);
-	for (size_t i = 0; i < d->n && r == WEFT_OK; i++)
-		r = sql_run(c, Q_UNMARK, SQL_ROW(sql_id(&d->sessions[i])), NULL,
-			    NULL, err);
-	return r;
+		r = sql_run(c, Q_DOOMED, NULL, take_doomed, d, err);
+	if (r == WEFT_OK)
+		r = match_join_sessions(d->sessions, d->n, d->doomed,
+					d->n_doomed, &d->arena, &all, err);
+	return r > 0 ? drop_all(c, all, (size_t)r, err) : r;
 }
 
 int sql_store_drop_words(struct store *store, const struct weft_id *sessions,
 			 size_t n, struct weft_error *err)
 {
-	struct dropping d = { sessions, n };
+	struct dropping d = { .sessions = sessions, .n = n };
+	int r;
 
-	return sql_transaction(sql_of(store), drop_words, &d, err);
+	arena_init(&d.arena, 0);
+	r = sql_transaction(sql_of(store), drop_words, &d, err);
+	arena_done(&d.arena);
+	return r;
 }
