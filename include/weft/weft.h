@@ -85,6 +85,16 @@ WEFT_API int weft_open(const char *url, const struct weft_open_options *options,
 		       struct weft_store **ret, struct weft_error *err);
 
 /*
+ * Whether weft_open could open `url`, as far as can be told without making
+ * anything and without asking a server.  INVALID if it names no store.  If it does,
+ * but the store cannot be there (a file where a directory is needed, of somebody
+ * else, on a network file system), WEFT_OK, and *place has the error that
+ * opening it would meet; otherwise place->code is 0.
+ */
+WEFT_API int weft_check_url(const char *url, struct weft_error *place,
+			    struct weft_error *err);
+
+/*
  * Wait for everything submitted to be answered, bring the store to rest and
  * free it.  Takes NULL.  No other call may be under way.  An error
  * says that the last checkpoint failed; what was acknowledged is safe all the

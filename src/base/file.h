@@ -102,6 +102,10 @@ struct fs *fs_real(void);
  * a slash, into to[0..n). */
 int fs_real_here(char *to, size_t n);
 
+/* Whether a file of fs_real can be written to, or something be made in a
+ * directory, as far as permissions tell. */
+bool fs_real_may_write(const char *path);
+
 /* Open or make a file. */
 static inline int file_open(struct fs *fs, const char *path, unsigned flags,
 			    struct file **ret)

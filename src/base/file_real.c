@@ -600,6 +600,16 @@ int fs_real_here(char *to, size_t n)
 	return getcwd(to, n) ? 0 : -errno;
 }
 
+bool fs_real_may_write(const char *path)
+{
+	struct stat st;
+	int how = W_OK;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		how |= X_OK;
+	return faccessat(AT_FDCWD, path, how, AT_EACCESS) == 0;
+}
+
 struct fs *fs_real(void)
 {
 	static struct fs real = { .ops = &real_ops };

@@ -64,6 +64,8 @@ int cli_read_config(struct cli *c);
 int cli_configure(struct cli *c);
 /* A URL for people to see: without the password that may be in it. */
 const char *cli_shown_url(struct cli *c, const char *url);
+/* Where the configuration says which store: file, line and field. */
+const char *cli_url_field(struct cli *c);
 /* Tell the open store what the configuration says. */
 int cli_hand_over(struct cli *c);
 /* Open it; `use` is one of enum store_use. */
@@ -135,8 +137,8 @@ int cli_resolve(struct cli *c, const char **session);
 int cli_answer(struct cli *c, struct req *q,
 	       void (*text)(struct cli *c, yyjson_val *root));
 
-/* The command is a method about the argument SESSION, with `only_token` or
- * without options: call it. */
+/* The command is a method about the argument SESSION, with `only_token`,
+ * `token_and_op` or without options: call it. */
 int cli_about_session(struct cli *c,
 		      void (*text)(struct cli *c, yyjson_val *root));
 

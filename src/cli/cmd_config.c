@@ -1,4 +1,7 @@
 /* cmd_config.c - weft config */
+#include <stdio.h>
+
+#include "base/error.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -117,6 +120,56 @@ static void print_warnings(struct cli *c)
 		out_add(&c->out, STR("]}\n"));
 }
 
+static void add_mistake(struct buf *b, const struct config_mistake *m)
+{
+	buf_add_lit(b, "{\"file\":");
+	if (m->place.origin)
+		buf_add_json(b, str_of(m->place.origin));
+	else
+		buf_add_lit(b, "null");
+	buf_add_lit(b, ",\"line\":");
+	if (m->place.line)
+		buf_add_u64(b, m->place.line);
+	else
+		buf_add_lit(b, "null");
+	buf_add_lit(b, ",\"field\":");
+	buf_add_json(b, m->field);
+	buf_add_lit(b, ",\"message\":");
+	buf_add_json(b, m->message);
+	buf_add_c(b, '}');
+}
+
+/* Everything that is wrong: as an answer for programs, and for people a line
+ * each, the last of which is the error of the command. */
+static int print_mistakes(struct cli *c)
+{
+	const struct config_mistake *v = c->config.mistakes;
+	CLEANUP(buf_done) struct buf b = { 0 };
+	size_t n = c->config.n_mistakes;
+
+	buf_init(&b, 0);
+	buf_add_lit(&b, "{\"file\":");
+	buf_add_json(&b, str_of(c->config_file ? c->config_file : ""));
+	buf_add_lit(&b, ",\"errors\":[");
+	for (size_t i = 0; i < n && c->json; i++) {
+		if (i)
+			buf_add_c(&b, ',');
+		add_mistake(&b, &v[i]);
+	}
+	buf_add_lit(&b, "]}\n");
+	if (c->json) {
+		out_add(&c->out, buf_str(&b));
+		return fail(c->err, WEFT_INVALID, "%.*s",
+			    STR_ARG(v[0].message));
+	}
+	for (size_t i = 0; i + 1 < n; i++) {
+		buf_reset(&b);
+		out_neutralise(&b, v[i].message);
+		(void)fprintf(stderr, "weft: %s\n", buf_cstr(&b));
+	}
+	return fail(c->err, WEFT_INVALID, "%.*s", STR_ARG(v[n - 1].message));
+}
+
 static void print_file(struct cli *c)
 {
 	CLEANUP(buf_done) struct buf b = { 0 };
@@ -135,6 +188,26 @@ static void print_file(struct cli *c)
 			   c->configured ? "" : " (there is none)");
 }
 
+/* A URL that names no store is an error; a store that cannot be where it says,
+ * which the next machine may have, a warning. */
+static int check_store_url(struct cli *c)
+{
+	struct weft_error place;
+	const char *field = cli_url_field(c);
+	int r;
+
+	if (c->config.store_url.len == 0)
+		return WEFT_OK;
+	r = weft_check_url(c->config.store_url.ptr, &place, c->err);
+	if (r < 0)
+		return fail_prefix(c->err, r, "%s", field);
+	if (place.code < 0)
+		config_warn(&c->config, &c->arena,
+			    arena_printf(&c->arena, "%s: %s", field,
+					 place.message));
+	return WEFT_OK;
+}
+
 static int run(struct cli *c)
 {
 	CLEANUP(buf_done) struct buf schema = { 0 };
@@ -147,6 +220,10 @@ static int run(struct cli *c)
 		return buf_error(&schema, c->err);
 	}
 	r = cli_read_config(c);
+	if (r != WEFT_OK && c->config.n_mistakes)
+		return print_mistakes(c);
+	if (r == WEFT_OK)
+		r = check_store_url(c);
 	if (r != WEFT_OK)
 		return r;
 	if (c->config.store_url.len)
@@ -163,9 +240,11 @@ const struct command cmd_config = {
 	.summary = "check the configuration",
 	.about = "Reads the configuration and shows each value in force and "
 		 "where it comes from: a line of the file, a variable of the "
-		 "environment (WEFT_SECTION_FIELD), or the default. A mistake "
-		 "is an error that names line and field; what is not known, "
-		 "or will not do what it seems to, is a warning.\n\n"
+		 "environment (WEFT_SECTION_FIELD), or the default. Every "
+		 "mistake is an error that names line and field, with --json "
+		 "in \"errors\"; what is not known, or will not do what it "
+		 "seems to, is a warning; so is a store.url where no store can "
+		 "be. Nothing is made, and no server is asked.\n\n"
 		 "docs/ROUTING.md shows what to write for which use.",
 	.example = "weft config check\n"
 		   "WEFT_SESSION_DM_SCOPE=per-agent weft config check --json",

@@ -103,7 +103,7 @@ const char *cli_shown_url(struct cli *c, const char *url)
 	return text;
 }
 
-static const char *url_field(struct cli *c)
+const char *cli_url_field(struct cli *c)
 {
 	if (env("WEFT_STORE_URL"))
 		return "WEFT_STORE_URL";
@@ -123,7 +123,7 @@ static const char *choose_url(struct cli *c)
 	c->url_from = "WEFT_STORE";
 	if (env("WEFT_STORE"))
 		return env("WEFT_STORE");
-	c->url_from = url_field(c);
+	c->url_from = cli_url_field(c);
 	if (c->config.store_url.len)
 		return c->config.store_url.ptr;
 	c->url_from = "the default";

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "engine/internal.h"
+#include "store/store.h"
 
 /* No struct of options is this large; a size that is was never set. */
 #define OPTIONS_BYTES_MAX 4096
@@ -95,6 +96,14 @@ void weft_open_options_init(struct weft_open_options *o, size_t size)
 }
 
 /* ---- opening and closing ---- */
+
+int weft_check_url(const char *url, struct weft_error *place,
+		   struct weft_error *err)
+{
+	struct weft_error ignored;
+
+	return store_check_url(url, place ? place : &ignored, err);
+}
 
 int weft_open(const char *url, const struct weft_open_options *options,
 	      struct weft_store **ret, struct weft_error *err)

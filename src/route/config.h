@@ -129,6 +129,13 @@ struct config_retention {
 	uint64_t trash_days;
 };
 
+/* What is wrong with a configuration. */
+struct config_mistake {
+	struct config_place place;
+	struct weft_str field; /* empty: all of it */
+	struct weft_str message;
+};
+
 /* Where a value comes from. */
 enum config_from { FROM_DEFAULT, FROM_FILE, FROM_ENV };
 struct config_source {
@@ -153,6 +160,9 @@ struct config {
 	/* What follows from it. */
 	struct dimensions dimensions;
 	struct identity_links links; /* normalised */
+	/* What must be mended first: nothing else of it counts then. */
+	struct config_mistake *mistakes;
+	size_t n_mistakes;
 	struct name_list warnings;
 	/* What only matters when several people speak: told when they do, and
 	 * to whoever asks. */
@@ -181,16 +191,23 @@ void config_check_variable(struct config *c, struct weft_str name,
 size_t config_line(const struct config *c, const char *section,
 		   const char *field);
 
-/* What is not given has its default. */
+/*
+ * What is not given has its default.  INVALID: c->mistakes has all that is
+ * wrong, and the error is the first of it.
+ */
 int config_read(struct config *c, const struct config_input *in,
 		struct arena *a, struct weft_error *err);
 
 #define CONFIG_WARNINGS_MAX 100
 void config_warn(struct config *c, struct arena *a, struct weft_str text);
 
+/* Add a mistake, unless one of that field is known; so many at most. */
+#define CONFIG_MISTAKES_MAX 100
+void config_add_mistake(struct config *c, struct arena *a,
+			const struct config_mistake *m);
+
 /* What follows from the fields as they were read (config_settle.c). */
-int config_settle(struct config *c, const char *file, struct arena *a,
-		  struct weft_error *err);
+void config_settle(struct config *c, const char *file, struct arena *a);
 
 /* A list of struct config_link, normalised. */
 struct identity_links config_links(const struct config_list *l,
@@ -198,8 +215,11 @@ struct identity_links config_links(const struct config_list *l,
 
 /* What cannot work is refused, and what will surprise people is warned about
  * (config_check.c). */
-int config_check(struct config *c, const char *file, struct arena *a,
-		 struct weft_error *err);
+void config_check(struct config *c, const char *file, struct arena *a);
+/* A mistake in a field that was read there: the message begins with both. */
+void config_blame(struct config *c, struct arena *a,
+		  const struct config_place *p, struct weft_str field,
+		  const char *what);
 
 /* ---- the tables ---- */
 
@@ -219,8 +239,9 @@ enum config_type {
 struct config_object {
 	const struct config_field *fields;
 	size_t n_fields;
-	size_t bytes; /* of the struct, where there are several */
-	size_t place; /* of its struct config_place, 0: it has none */
+	const char *ignored; /* a member that is for other programs, or NULL */
+	size_t bytes;        /* of the struct, where there are several */
+	size_t place;        /* of its struct config_place, 0: it has none */
 };
 
 struct config_field {

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "model/record.h"
 #include "route/config.h"
@@ -38,6 +37,18 @@ __attribute__((format(printf, 4, 5))) static void warn_of(
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	config_warn(c, a, arena_printf(a, "%.*s%s", STR_ARG(at), text));
+}
+
+void config_blame(struct config *c, struct arena *a,
+		  const struct config_place *p, struct weft_str field,
+		  const char *what)
+{
+	struct weft_str at = place_text(p, a);
+	struct config_mistake m = { .place = *p, .field = field };
+
+	m.message = arena_printf(a, "%.*s%.*s: %s", STR_ARG(at), STR_ARG(field),
+				 what);
+	config_add_mistake(c, a, &m);
 }
 
 #define SHOWN   64
@@ -138,6 +149,13 @@ static void check_rules(struct config *c, struct arena *a)
 			warn_of(c, a, &v[i].place,
 				"dispatch.rules[%zu]: has no condition, so it "
 				"is never used",
+				i + 1);
+		/* One that only sets dimensions needs no agent. */
+		if (v[i].agent.len == 0 && v[i].dimensions.n == 0)
+			warn_of(c, a, &v[i].place,
+				"dispatch.rules[%zu].agent: expected who "
+				"answers, found nothing; the default agent "
+				"does",
 				i + 1);
 		if (!is_listed(c, v[i].agent, a))
 			warn_of(c, a, &v[i].place,
@@ -250,43 +268,36 @@ static void note_shared(struct config *c, const char *file, struct arena *a)
 
 /* ---- when conversations begin anew ---- */
 
-static int check_reset(struct config *c, const struct config_reset *reset,
-		       struct weft_str path, struct arena *a,
-		       struct weft_error *err)
+static void check_reset(struct config *c, const struct config_reset *reset,
+			struct weft_str path, struct arena *a)
 {
-	struct weft_str at = place_text(&reset->place, a);
-
+	path = text_cut(path, 2 * SHOWN);
 	if (reset->mode == RESET_IDLE && reset->idle_minutes == 0)
-		return fail(err, WEFT_INVALID,
-			    "%.*s%.*s.idle_minutes: expected a number from 1 "
-			    "with mode idle, found 0",
-			    STR_ARG(at), SHOW(path));
+		config_blame(c, a, &reset->place,
+			     NORM_JOIN(a, path, STR(".idle_minutes")),
+			     "expected a number from 1 with mode idle, found "
+			     "0");
 	if (reset->mode == RESET_UNSET && reset->idle_minutes)
-		return fail(err, WEFT_INVALID,
-			    "%.*s%.*s.mode: expected one of none|daily|idle, "
-			    "found nothing",
-			    STR_ARG(at), SHOW(path));
+		config_blame(c, a, &reset->place,
+			     NORM_JOIN(a, path, STR(".mode")),
+			     "expected one of none|daily|idle, found nothing");
 	if (reset->mode == RESET_NONE && reset->idle_minutes)
 		warn_of(c, a, &reset->place,
 			"%.*s.idle_minutes: does nothing with mode none",
 			SHOW(path));
-	return WEFT_OK;
 }
 
-static int check_channel_resets(struct config *c, struct arena *a,
-				struct weft_error *err)
+static void check_channel_resets(struct config *c, struct arena *a)
 {
 	const struct config_channel_reset *v = c->lifecycle.by_channel.v;
-	int r = WEFT_OK;
 
-	for (size_t i = 0; i < c->lifecycle.by_channel.n && r == WEFT_OK; i++) {
+	for (size_t i = 0; i < c->lifecycle.by_channel.n; i++) {
 		struct weft_str name = norm_clean(v[i].channel, a);
 
-		r = check_reset(c, &v[i].reset,
-				arena_printf(a,
-					     "lifecycle.reset_by_channel.%.*s",
-					     STR_ARG(name)),
-				a, err);
+		check_reset(c, &v[i].reset,
+			    arena_printf(a, "lifecycle.reset_by_channel.%.*s",
+					 STR_ARG(name)),
+			    a);
 		for (size_t k = 0; k < i && i < COMPARED_MAX; k++) {
 			if (str_eq(name, norm_clean(v[k].channel, a)))
 				warn_of(c, a, &v[i].reset.place,
@@ -295,11 +306,9 @@ static int check_channel_resets(struct config *c, struct arena *a,
 					SHOW(name));
 		}
 	}
-	return r;
 }
 
-static int check_resets(struct config *c, struct arena *a,
-			struct weft_error *err)
+static void check_resets(struct config *c, struct arena *a)
 {
 	const struct {
 		const struct config_reset *reset;
@@ -310,11 +319,46 @@ static int check_resets(struct config *c, struct arena *a,
 		{ &c->lifecycle.group, STR("lifecycle.reset_by_type.group") },
 		{ &c->lifecycle.thread, STR("lifecycle.reset_by_type.thread") },
 	};
-	int r = WEFT_OK;
 
-	for (size_t i = 0; i < ARRAY_LEN(v) && r == WEFT_OK; i++)
-		r = check_reset(c, v[i].reset, v[i].path, a, err);
-	return r == WEFT_OK ? check_channel_resets(c, a, err) : r;
+	for (size_t i = 0; i < ARRAY_LEN(v); i++)
+		check_reset(c, v[i].reset, v[i].path, a);
+	check_channel_resets(c, a);
+}
+
+/* ---- the server ---- */
+
+/* ADDRESS:PORT, where an IPv6 address is in brackets. */
+static bool is_listen(struct weft_str s)
+{
+	const char *colon = s.len ? memrchr(s.ptr, ':', s.len) : NULL;
+	struct weft_str host, port;
+	uint64_t n;
+
+	if (!colon)
+		return false;
+	host = (struct weft_str){ s.ptr, (size_t)(colon - s.ptr) };
+	port = str_skip(s, host.len + 1);
+	if (!str_to_u64(port, UINT16_MAX, &n))
+		return false;
+	if (host.len && host.ptr[0] == '[')
+		return host.len > 2 && host.ptr[host.len - 1] == ']';
+	return host.len && !memchr(host.ptr, ':', host.len) &&
+	       !memchr(host.ptr, ' ', host.len);
+}
+
+static void check_server(struct config *c, const char *file, struct arena *a)
+{
+	size_t line = config_line(c, "server", "listen");
+	const struct config_place at = { line ? file : "$WEFT_SERVER_LISTEN",
+					 line };
+
+	if (c->server_listen.len && !is_listen(c->server_listen))
+		config_blame(c, a, &at, STR("server.listen"),
+			     arena_printf(a,
+					  "expected an address and a port like "
+					  "\"127.0.0.1:8080\", found \"%.*s\"",
+					  SHOW(c->server_listen))
+				     .ptr);
 }
 
 /* ---- what is removed ---- */
@@ -353,13 +397,10 @@ static void check_retention(struct config *c, struct arena *a)
 	}
 }
 
-int config_check(struct config *c, const char *file, struct arena *a,
-		 struct weft_error *err)
+void config_check(struct config *c, const char *file, struct arena *a)
 {
-	int r = check_resets(c, a, err);
-
-	if (r != WEFT_OK)
-		return r;
+	check_resets(c, a);
+	check_server(c, file, a);
 	check_agents(c, a);
 	check_rules(c, a);
 	check_people(c, &c->session.identity_links, "session.identity_links",
@@ -367,5 +408,4 @@ int config_check(struct config *c, const char *file, struct arena *a,
 	check_people(c, &c->session.roles, "session.roles", a);
 	check_retention(c, a);
 	note_shared(c, file, a);
-	return WEFT_OK;
 }

@@ -24,6 +24,7 @@ struct reader {
 	size_t path_len;
 	/* Lines are counted on from the last place that was asked for. */
 	size_t counted, line;
+	struct weft_error why; /* what `err` is, until all is read */
 };
 
 /* ---- where we are ---- */
@@ -141,6 +142,21 @@ static void warn_unknown(struct reader *r, const struct config_object *o,
 				 STR_ARG(at), r->path_len ? "field" : "section",
 				 r->path, r->path_len ? "." : "", STR_ARG(key),
 				 STR_ARG(known)));
+}
+
+/* What was wrong with a value is noted, and the rest is read. */
+static int go_on(struct reader *r, int e)
+{
+	struct config_mistake m = {
+		.place = { r->origin, r->text.len ? r->line + 1 : 0 },
+		.field = { r->path, r->path_len },
+		.message = str_of(r->why.message),
+	};
+
+	if (e != WEFT_INVALID)
+		return e;
+	config_add_mistake(r->config, r->a, &m);
+	return WEFT_OK;
 }
 
 /* ---- values ---- */
@@ -313,6 +329,7 @@ static int read_texts(struct reader *r, const struct config_field *f,
 {
 	struct weft_str element = raw, *v;
 	size_t pos = 0, n = 0, one = 1;
+	bool wrong = false;
 	int e = WEFT_OK;
 
 	if (raw.ptr[0] != '[')
@@ -327,11 +344,13 @@ static int read_texts(struct reader *r, const struct config_field *f,
 		e = f ? read_one_of(r, f, element, &v[ret->n], &one) :
 			read_text(r, element, &v[ret->n]);
 		ret->n += one;
+		wrong |= e != WEFT_OK;
+		e = go_on(r, e);
 		path_leave(r, before);
 	}
 	/* Nothing left is not what was meant: it would put all people
 	 * together. */
-	if (e == WEFT_OK && f && n && ret->n == 0)
+	if (e == WEFT_OK && f && n && ret->n == 0 && !wrong)
 		e = fail_word(r, element, f->values);
 	return e;
 }
@@ -376,6 +395,7 @@ static int read_links(struct reader *r, struct weft_str raw,
 		e = read_key(r, key, &v[ret->n].name);
 		if (e == WEFT_OK)
 			e = read_texts(r, NULL, value, &v[ret->n].ids);
+		e = go_on(r, e);
 		ret->n++;
 		path_leave(r, before);
 	}
@@ -414,6 +434,7 @@ static int read_list(struct reader *r, const struct config_field *f,
 		}
 		if (e == WEFT_OK)
 			e = read_object(r, o, value, item);
+		e = go_on(r, e);
 		ret->n++;
 		path_leave(r, before);
 	}
@@ -523,7 +544,8 @@ static int read_member(struct reader *r, const struct config_object *o,
 	int e;
 
 	if (!f) {
-		warn_unknown(r, o, key);
+		if (!o->ignored || !str_eq(key, str_of(o->ignored)))
+			warn_unknown(r, o, key);
 		return WEFT_OK;
 	}
 	if (str_eq(raw, STR("null")))
@@ -531,7 +553,7 @@ static int read_member(struct reader *r, const struct config_object *o,
 	source = (struct config_source){ r->text.len ? FROM_FILE : FROM_ENV,
 					 line_of(r, key.ptr) };
 	before = path_enter(r, key);
-	e = read_value(r, f, raw, to);
+	e = go_on(r, read_value(r, f, raw, to));
 	path_leave(r, before);
 	note_source(r, f, source);
 	return e;
@@ -542,13 +564,17 @@ static int fail_missing(struct reader *r, struct weft_str object,
 			const char *name)
 {
 	struct weft_str found = json_member(object, name);
+	size_t before = path_enter(r, str_of(name));
 	struct weft_str at = where(r, object);
+	int e = found.len ? fail_value(r, found, "a text that is not empty") :
+			    fail(r->err, WEFT_INVALID,
+				 "%.*s%s: expected a text, found nothing",
+				 STR_ARG(at), r->path);
 
-	(void)path_enter(r, str_of(name));
-	return found.len ? fail_value(r, found, "a text that is not empty") :
-			   fail(r->err, WEFT_INVALID,
-				"%.*s%s: expected a text, found nothing",
-				STR_ARG(at), r->path);
+	/* One that could not be read is not missing. */
+	e = go_on(r, e);
+	path_leave(r, before);
+	return e;
 }
 
 /* Note where a struct comes from, for what is said of it later. */
@@ -694,31 +720,48 @@ static int read_environment(struct reader *r,
 			if (!value)
 				continue;
 			r->origin = arena_printf(r->a, "$%s", name.ptr).ptr;
-			e = read_variable(r, &o->fields[k], str_of(value));
+			e = go_on(r, read_variable(r, &o->fields[k],
+						   str_of(value)));
 		}
 		path_leave(r, before);
 	}
 	return e;
 }
 
+/* The first mistake is the error, and says how many there are. */
+static int fail_mistakes(const struct config *c, struct weft_error *err)
+{
+	struct weft_str first = c->mistakes[0].message;
+
+	return c->n_mistakes == 1 ?
+		       fail(err, WEFT_INVALID, "%.*s", STR_ARG(first)) :
+		       fail(err, WEFT_INVALID, "%.*s (and %zu more)",
+			    STR_ARG(first), c->n_mistakes - 1);
+}
+
 int config_read(struct config *c, const struct config_input *in,
 		struct arena *a, struct weft_error *err)
 {
-	struct reader r = { .config = c, .a = a, .err = err };
+	struct reader r = { .config = c, .a = a };
 	int e;
 
+	r.err = &r.why;
 	*c = (struct config){ 0 };
 	e = set_defaults(&r, &config_root, (char *)c);
 	if (e == WEFT_OK && in->text.ptr) {
 		r.origin = in->file;
 		r.text = in->text;
-		e = read_file(&r);
+		e = go_on(&r, read_file(&r));
 	}
 	if (e == WEFT_OK && in->env) {
 		r.text = (struct weft_str){ NULL, 0 };
 		e = read_environment(&r, in->env);
 	}
 	if (e == WEFT_OK)
-		e = config_settle(c, in->file, a, err);
-	return e == WEFT_OK && a->failed ? arena_error(a, err) : e;
+		config_settle(c, in->file, a);
+	if (e != WEFT_OK && err)
+		*err = r.why;
+	if (e == WEFT_OK && a->failed)
+		e = arena_error(a, err);
+	return e == WEFT_OK && c->n_mistakes ? fail_mistakes(c, err) : e;
 }

@@ -1,8 +1,5 @@
 /* config_settle.c - what follows from the fields of a configuration, and what
  * contradicts itself. */
-#include <stdio.h>
-
-#include "base/error.h"
 #include "base/near.h"
 #include "route/config.h"
 #include "route/norm.h"
@@ -13,10 +10,57 @@ void config_warn(struct config *c, struct arena *a, struct weft_str text)
 		name_list_add(&c->warnings, text, a);
 }
 
+void config_add_mistake(struct config *c, struct arena *a,
+			const struct config_mistake *m)
+{
+	if (!c->mistakes)
+		c->mistakes = ARENA_ARRAY(a, struct config_mistake,
+					  CONFIG_MISTAKES_MAX);
+	if (!c->mistakes || c->n_mistakes == CONFIG_MISTAKES_MAX)
+		return;
+	/* What is said of a field that could not be read leads astray. */
+	for (size_t i = 0; i < c->n_mistakes && m->field.len; i++) {
+		if (str_eq(c->mistakes[i].field, m->field))
+			return;
+	}
+	c->mistakes[c->n_mistakes++] = (struct config_mistake){
+		.place = m->place,
+		.field = arena_str(a, m->field),
+		.message = arena_str(a, m->message),
+	};
+}
+
+/* Warn of WEFT_SESION_DM_SCOPE: what is near a section was meant to be one. */
+static void check_section(struct config *c, struct weft_str name,
+			  struct weft_str low, struct arena *a)
+{
+	struct weft_str rest = str_skip(low, STR("weft_").len);
+	const char *bar = rest.len ? memchr(rest.ptr, '_', rest.len) : NULL;
+	const char *words[16], *near;
+	size_t n = 0;
+
+	if (!bar)
+		return;
+	for (; n < config_root.n_fields && n < ARRAY_LEN(words); n++)
+		words[n] = config_root.fields[n].name;
+	near = near_word(
+		(struct weft_str){ rest.ptr, (size_t)(bar - rest.ptr) }, words,
+		n);
+	if (near)
+		config_warn(
+			c, a,
+			arena_printf(a,
+				     "$%.*s: there is no such section; did you "
+				     "mean %s?",
+				     STR_ARG(name),
+				     config_env_name(near, bar + 1, a).ptr));
+}
+
 void config_check_variable(struct config *c, struct weft_str name,
 			   struct arena *a)
 {
-	struct weft_str low = norm_lower(name, a);
+	struct weft_str low = arena_str(a, norm_lower(name, a));
+	bool known = false;
 
 	for (size_t s = 0; s < config_root.n_fields; s++) {
 		const struct config_field *section = &config_root.fields[s];
@@ -28,6 +72,7 @@ void config_check_variable(struct config *c, struct weft_str name,
 
 		if (!prefix.len || !str_starts(low, prefix))
 			continue;
+		known = true;
 		for (; n < o->n_fields && n < ARRAY_LEN(words); n++) {
 			words[n] = o->fields[n].name;
 			if (str_eq(str_skip(low, prefix.len), str_of(words[n])))
@@ -45,6 +90,8 @@ void config_check_variable(struct config *c, struct weft_str name,
 					       STR("")),
 				near ? "?" : ""));
 	}
+	if (!known && low.len > STR("weft_").len)
+		check_section(c, name, low, a);
 }
 
 /* ---- dimensions and dm_scope ---- */
@@ -85,32 +132,20 @@ static void look_up(const struct config_texts *t, struct dimensions *d,
 		(void)dimensions_add(d, t->v[i], a);
 }
 
-static int fail_contradiction(const struct config *c, const char *file,
-			      struct weft_error *err)
+static void settle_dimensions(struct config *c, const char *file,
+			      struct arena *a)
 {
-	const struct config_source *at = &c->sources[FIELD_DM_SCOPE];
-	char line[40] = "";
-
-	if (at->line)
-		(void)snprintf(line, sizeof(line), "line %zu: ", at->line);
-	return fail(err, WEFT_INVALID,
-		    "%s%s%ssession.dm_scope: contradicts session.dimensions; "
-		    "give only one of them",
-		    file ? file : "", file ? ": " : "", line);
-}
-
-static int settle_dimensions(struct config *c, const char *file,
-			     struct arena *a, struct weft_error *err)
-{
+	const struct config_place at = { file,
+					 c->sources[FIELD_DM_SCOPE].line };
 	struct config_session *s = &c->session;
 	struct dimensions meant;
 
 	look_up(&s->dimensions, &c->dimensions, a);
 	if (s->dm_scope == DM_SCOPE_UNSET)
-		return WEFT_OK;
+		return;
 	if (!s->dimensions.given) {
 		s->dimensions.n = 0;
-		return WEFT_OK;
+		return;
 	}
 	/* The environment overrides the file, whichever field it names. */
 	if (c->sources[FIELD_DIMENSIONS].from !=
@@ -119,14 +154,17 @@ static int settle_dimensions(struct config *c, const char *file,
 			s->dm_scope = DM_SCOPE_UNSET;
 		else
 			s->dimensions = (struct config_texts){ 0 };
-		return WEFT_OK;
+		return;
 	}
 	if (!dimensions_of(s->dm_scope, &meant) ||
-	    !same_dimensions(&meant, &c->dimensions))
-		return fail_contradiction(c, file, err);
+	    !same_dimensions(&meant, &c->dimensions)) {
+		config_blame(c, a, &at, STR("session.dm_scope"),
+			     "contradicts session.dimensions; give only one of "
+			     "them");
+		return;
+	}
 	/* The same thing said twice. */
 	s->dm_scope = DM_SCOPE_UNSET;
-	return WEFT_OK;
 }
 
 /* In the other style per-channel is a matter of dimensions. */
@@ -165,16 +203,11 @@ struct identity_links config_links(const struct config_list *l, struct arena *a)
 	return identity_links_clean(&given, a);
 }
 
-int config_settle(struct config *c, const char *file, struct arena *a,
-		  struct weft_error *err)
+void config_settle(struct config *c, const char *file, struct arena *a)
 {
-	int r = settle_dimensions(c, file, a, err);
-
-	if (r != WEFT_OK)
-		return r;
+	settle_dimensions(c, file, a);
 	settle_style(c);
 	settle_rules(c, a);
 	c->links = config_links(&c->session.identity_links, a);
-	r = config_check(c, file, a, err);
-	return r == WEFT_OK && a->failed ? arena_error(a, err) : r;
+	config_check(c, file, a);
 }

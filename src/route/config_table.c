@@ -138,7 +138,9 @@ static const struct config_field agents_fields[] = {
 	  .again = 1,
 	  .object = &dispatch },
 };
-static const struct config_object agents = { FIELDS(agents_fields) };
+/* What a model is asked with is PicoClaw's matter. */
+static const struct config_object agents = { FIELDS(agents_fields),
+					     .ignored = "defaults" };
 
 /* ---- lifecycle ---- */
 
@@ -318,4 +320,6 @@ static const struct config_field sections[] = {
 	SECTION(server, "how the server is reached"),
 };
 
-const struct config_object config_root = { FIELDS(sections) };
+/* The version is that of the file's other reader. */
+const struct config_object config_root = { FIELDS(sections),
+					   .ignored = "version" };

@@ -270,6 +270,11 @@ static void schema_object(struct buf *b, const struct config_object *o)
 			buf_add_c(b, ',');
 		schema_field(b, &o->fields[i]);
 	}
+	if (o->ignored)
+		buf_printf(b,
+			   ",\"%s\":{\"description\":\"for other programs; it "
+			   "is not read\"}",
+			   o->ignored);
 	buf_add_lit(b, "},\"additionalProperties\":false");
 	for (size_t i = 0; i < o->n_fields; i++) {
 		if (!o->fields[i].needed)

@@ -13,14 +13,17 @@
 
 #define URL_BYTES_MAX KIB(64)
 
-static const struct {
+static const struct store_kind {
 	const struct store_ops *ops;
 	const char *needs_path; /* what to write behind the colon, or NULL */
 	bool whole;             /* it reads the URL itself, but for options */
+	int (*check)(const struct store_open *o, struct weft_error *err);
 } stores[] = {
-	{ &store_memory, NULL, false },    { &store_jsonl, "DIR", false },
-	{ &store_sqlite, "FILE", false },  { &store_postgres, NULL, true },
-	{ &store_postgresql, NULL, true },
+	{ &store_memory, NULL, false, NULL },
+	{ &store_jsonl, "DIR", false, jsonl_check_place },
+	{ &store_sqlite, "FILE", false, sqlite_check_place },
+	{ &store_postgres, NULL, true, pg_check_url },
+	{ &store_postgresql, NULL, true, pg_check_url },
 };
 
 /* ---- limits ---- */
@@ -350,49 +353,95 @@ static int make_absolute(struct store_open *o, struct buf *path,
 	return buf_error(path, err);
 }
 
-int store_open_url(const char *url, const struct store_open *o,
-		   struct store **ret, struct weft_error *err)
+/* The kind of a store, by the scheme of its URL; NULL: there is none. */
+static const struct store_kind *kind_of(const char *url, struct weft_str *rest)
 {
-	struct store_open open = { .flags = STORE_CREATE };
-	CLEANUP(buf_done) struct buf path;
-	struct weft_str scheme, rest;
+	struct weft_str scheme = cut_at(str_of(url), ':', rest);
+
+	for (size_t i = 0; strchr(url, ':') && i < ARRAY_LEN(stores); i++) {
+		if (str_eq(scheme, str_of(stores[i].ops->scheme)))
+			return &stores[i];
+	}
+	return NULL;
+}
+
+static int check_has_place(const char *url, const struct store_kind *k,
+			   const struct store_open *o, struct weft_error *err)
+{
+	if (k->needs_path && o->path.len == 0)
+		return fail(err, WEFT_INVALID,
+			    "store URL \"%.200s\" names no place: write %s:%s",
+			    url, k->ops->scheme, k->needs_path);
+	if (!k->needs_path && !k->whole && o->path.len > 0)
+		return fail(err, WEFT_INVALID,
+			    "store URL \"%.200s\" names a place, and %s: has "
+			    "none: write %s:",
+			    url, k->ops->scheme, k->ops->scheme);
+	return WEFT_OK;
+}
+
+/* What a URL says, into `o`; its path is kept in `path`. */
+static int resolve(const char *url, struct store_open *o, struct buf *path,
+		   const struct store_kind **ret, struct weft_error *err)
+{
+	const struct store_kind *k;
+	struct weft_str rest, ignored;
 	int r;
 
-	buf_init(&path, URL_BYTES_MAX);
 	if (!url || !*url)
 		return fail(err, WEFT_INVALID,
 			    "empty store URL: write jsonl:DIR, sqlite:FILE or "
 			    "memory:");
+	*ret = k = kind_of(url, &rest);
+	if (!k)
+		return unknown_scheme(url, cut_at(str_of(url), ':', &ignored),
+				      err);
+	r = k->whole ? read_whole_url(str_of(url), o, path, err) :
+		       read_url(rest, o, path, err);
+	if (r == WEFT_OK)
+		r = check_has_place(url, k, o, err);
+	if (r == WEFT_OK && k->needs_path)
+		r = make_absolute(o, path, err);
+	return r;
+}
+
+int store_open_url(const char *url, const struct store_open *o,
+		   struct store **ret, struct weft_error *err)
+{
+	struct store_open open = { .flags = STORE_CREATE };
+	const struct store_kind *kind = NULL;
+	CLEANUP(buf_done) struct buf path;
+	int r;
+
+	buf_init(&path, URL_BYTES_MAX);
 	if (o)
 		open = *o;
-	scheme = cut_at(str_of(url), ':', &rest);
-	for (size_t i = 0; i < ARRAY_LEN(stores); i++) {
-		const char *what = stores[i].needs_path;
+	r = resolve(url, &open, &path, &kind, err);
+	if (r == WEFT_OK && kind)
+		r = kind->ops->open(&open, ret, err);
+	if (r == WEFT_OK && kind)
+		(*ret)->read_only = (open.flags & STORE_READ_ONLY) != 0;
+	return r;
+}
 
-		if (!strchr(url, ':') ||
-		    !str_eq(scheme, str_of(stores[i].ops->scheme)))
-			continue;
-		r = stores[i].whole ?
-			    read_whole_url(str_of(url), &open, &path, err) :
-			    read_url(rest, &open, &path, err);
-		if (r < 0)
-			return r;
-		if (what && open.path.len == 0)
-			return fail(err, WEFT_INVALID,
-				    "store URL \"%.200s\" names no place: "
-				    "write %s:%s",
-				    url, stores[i].ops->scheme, what);
-		if (!what && !stores[i].whole && open.path.len > 0)
-			return fail(err, WEFT_INVALID,
-				    "store URL \"%.200s\" names a place, and "
-				    "%s: has none: write %s:",
-				    url, stores[i].ops->scheme,
-				    stores[i].ops->scheme);
-		if (what && !stores[i].whole)
-			r = make_absolute(&open, &path, err);
-		return r < 0 ? r : stores[i].ops->open(&open, ret, err);
-	}
-	return unknown_scheme(url, scheme, err);
+int store_check_url(const char *url, struct weft_error *ret_place,
+		    struct weft_error *err)
+{
+	struct store_open open = { .flags = STORE_CREATE };
+	const struct store_kind *kind = NULL;
+	CLEANUP(buf_done) struct buf path;
+	int r;
+
+	*ret_place = (struct weft_error){ 0 };
+	buf_init(&path, URL_BYTES_MAX);
+	r = resolve(url, &open, &path, &kind, err);
+	if (r < 0 || !kind || !kind->check)
+		return r;
+	/* It is the URL itself that is looked at. */
+	if (kind->whole)
+		return kind->check(&open, err);
+	(void)kind->check(&open, ret_place);
+	return WEFT_OK;
 }
 
 /* ---- reports ---- */

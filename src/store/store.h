@@ -13,6 +13,14 @@
 int store_open_url(const char *url, const struct store_open *o,
 		   struct store **ret, struct weft_error *err);
 
+/*
+ * Whether a URL names a store: WEFT_INVALID if not.  If it does, but the store
+ * cannot be there, *ret_place says why; else its code is 0.  Nothing is made, and
+ * no server is asked.
+ */
+int store_check_url(const char *url, struct weft_error *ret_place,
+		    struct weft_error *err);
+
 /* Fill in the default of every limit that is 0; WEFT_INVALID if one is out
  * of what the formats can hold. */
 int store_limits_fill(struct store_limits *l, struct weft_error *err);
@@ -30,6 +38,11 @@ extern const struct store_ops store_memory;
 extern const struct store_ops store_jsonl;
 extern const struct store_ops store_sqlite;
 extern const struct store_ops store_postgres, store_postgresql;
+
+/* For store_check_url: whether a store that was asked for like this can be. */
+int jsonl_check_place(const struct store_open *o, struct weft_error *err);
+int sqlite_check_place(const struct store_open *o, struct weft_error *err);
+int pg_check_url(const struct store_open *o, struct weft_error *err);
 
 /* Decorators: they own what they wrap. */
 

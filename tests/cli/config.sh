@@ -114,7 +114,42 @@ same '["per-agent", "line 2"]' "$(check --json |
 	json '[[v["value"], v["source"]] for v in d["values"] if v["field"] == "session.dm_scope"][0]')"
 same '[]' "$(check --json | json 'd["warnings"]')"
 WEFT_SESSION_DM_SCOPE=x refused 2 invalid \
-	'$WEFT_SESSION_DM_SCOPE: session.dm_scope: expected one of *' config check
+	'$WEFT_SESSION_DM_SCOPE: session.dm_scope: expected one of *' list
+
+# Every mistake at once, with its place; other commands name the first.
+cat >"$dir/many.json" <<'EOF'
+{
+  "session": { "dm_scope": "mian", "dimensions": 7 },
+  "agents": { "list": [{ "name": "no id" }, { "id": 5 }] },
+  "lifecycle": { "reset": { "mode": "idle" }, "maintenance_hour": 99 },
+  "server": { "listen": "nonsense" }
+}
+EOF
+status=0
+said=$(weft config check --config "$dir/many.json" 2>&1 >"$dir/out") || status=$?
+same 2 $status
+same '' "$(cat "$dir/out")"
+same "weft: $dir/many.json: line 2: session.dm_scope: expected one of main|per-agent|per-channel|per-peer|per-channel-peer|per-account-channel-peer|global, found \"mian\"
+weft: $dir/many.json: line 2: session.dimensions: expected an array of strings, found 7
+weft: $dir/many.json: line 3: agents.list[1].id: expected a text, found nothing
+weft: $dir/many.json: line 3: agents.list[2].id: expected a string, found 5
+weft: $dir/many.json: line 4: lifecycle.maintenance_hour: expected a number from 0 to 23, found 99
+weft: $dir/many.json: line 4: lifecycle.reset.idle_minutes: expected a number from 1 with mode idle, found 0
+weft: $dir/many.json: line 5: server.listen: expected an address and a port like \"127.0.0.1:8080\", found \"nonsense\"" "$said"
+status=0
+weft config check --json --config "$dir/many.json" >"$dir/out" 2>/dev/null || status=$?
+same 2 $status
+same '[7, 5, "server.listen"]' \
+	"$(json '[len(d["errors"]), d["errors"][-1]["line"], d["errors"][-1]["field"]]' <"$dir/out")"
+refused 2 invalid '*session.dm_scope*found "mian" (and 6 more)' list --config "$dir/many.json"
+for listen in 127.0.0.1:8080 localhost:0 '[::1]:443'; do
+	weft config check --config <(echo '{"server":{"listen":"'"$listen"'"}}') >/dev/null
+done
+
+# What another reader of the same file needs is no business of ours.
+same 0 "$(weft config check --config tests/data/picoclaw_config.json | grep -c unknown || :)"
+like '*warning: *line 1: dispatch.rules[[]1].agent: expected who answers, found nothing; *' \
+	"$(weft config check --config <(echo '{"dispatch":{"rules":[{"when":{"channel":"x"}}]}}'))"
 same "$(cat docs/config.schema.json)" "$(weft config schema)"
 
 # A variable that looks like an override and is none.
@@ -122,6 +157,8 @@ same 'weft: warning: $WEFT_SESSION_DM_SCOP: session has no such field; did you m
 	"$(WEFT_SESSION_DM_SCOP=main weft list 2>&1 >/dev/null)"
 same 'weft: warning: $WEFT_SERVER_X: server has no such field' \
 	"$(WEFT_SERVER_X=1 weft list 2>&1 >/dev/null)"
+same 'weft: warning: $WEFT_SESION_DM_SCOPE: there is no such section; did you mean WEFT_SESSION_DM_SCOPE?' \
+	"$(WEFT_SESION_DM_SCOPE=main weft list 2>&1 >/dev/null)"
 same '' "$(WEFT_OTHER_THING=1 WEFT_SESSIONS=2 weft list 2>&1 >/dev/null)"
 
 # URLs that are none.
@@ -130,6 +167,57 @@ refused 2 invalid '*unknown scheme "foo:"*' list --store foo:x
 refused 2 invalid '*jsonl:DIR*' list --store jsonl:
 refused 2 invalid '*unknown option "quue"*' list --store "$WEFT_STORE?quue=1"
 refused 2 invalid '*queue*' list --store "$WEFT_STORE?queue=x"
+
+unset WEFT_STORE_URL
+# What the configuration says of the store, judged without making anything.
+# wrong URL PATTERN: it names no store.  nowhere URL PATTERN: none can be there.
+url() {
+	printf '{\n"store":{\n"url":"%s"}}' "$1" >"$dir/url.json"
+}
+wrong() {
+	url "$1"
+	refused 2 invalid "$dir/url.json: line 3: store.url: $2" config check --config "$dir/url.json"
+}
+nowhere() {
+	local before said
+	url "$1"
+	before=$(find "$dir" -not -name out -not -name err | sort)
+	said=$(weft config check --config "$dir/url.json" --json | json 'd["warnings"]')
+	like "$2" "$said"
+	same "$before" "$(find "$dir" -not -name out -not -name err | sort)"
+}
+wrong ./x '*no scheme*write jsonl:./x'
+wrong foo:x '*unknown scheme "foo:"; known are *'
+wrong jsonl: '*names no place: write jsonl:DIR'
+wrong memory:x '*write memory:'
+wrong "jsonl:$dir/a%zz" '*two hexadecimal digits*'
+wrong "sqlite:$dir/a.db?quue=1" '*unknown option "quue"*'
+wrong "postgres://u:secret@h/d?nonsense=1" "*not one that PostgreSQL understands*"
+WEFT_STORE_URL=foo:x refused 2 invalid 'WEFT_STORE_URL: *unknown scheme*' config check
+nowhere memory: '[[]]'
+nowhere 'postgres://u@nowhere.invalid/d' '[[]]'
+nowhere "jsonl:$dir/new/er/store" '[[]]'
+nowhere "jsonl:$dir/configured" '[[]]'
+nowhere "sqlite:$dir/new.db" '[[]]'
+nowhere "jsonl:$dir/new/er/store?read_only=1" "*store.url: there is no store at $dir/new/er/store*"
+echo x >"$dir/file"
+nowhere "jsonl:$dir/file" "*store.url: $dir/file is a file; a jsonl: store is a directory\"\]"
+nowhere "jsonl:$dir/file/below/it" "*store.url: $dir/file is a file, and would have to be a directory*"
+nowhere "sqlite:$dir" "*store.url: $dir is a directory; a sqlite: store is a file\"\]"
+nowhere "sqlite:$dir/none/new.db" "*store.url: there is no directory $dir/none: make it first\"\]"
+nowhere "jsonl:$dir" "*store.url: $dir holds other things *choose an empty directory\"\]"
+if [ "$(id -u)" -eq 0 ]; then
+	mkdir "$dir/theirs"
+	chown 12345 "$dir/theirs"
+	nowhere "jsonl:$dir/theirs" "*$dir/theirs belongs to user 12345*run weft as its owner*"
+else
+	mkdir -m 0500 "$dir/closed"
+	nowhere "jsonl:$dir/closed" "*$dir/closed may not be written to by you*"
+	nowhere "jsonl:$dir/closed/in" "*$dir/closed may not be written to by you*"
+	nowhere "sqlite:$dir/closed/in.db" "*$dir/closed may not be written to by you*"
+fi
+like "*warning: $dir/url.json: line 3: store.url: *" \
+	"$(weft config check --config "$dir/url.json")"
 
 unset HOME XDG_DATA_HOME XDG_CONFIG_HOME WEFT_STORE WEFT_STORE_URL
 refused 2 usage 'no store: $HOME is not set; *' list

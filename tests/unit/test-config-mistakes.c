@@ -59,6 +59,13 @@ static const struct {
 	  "one of none|daily|idle, found \"weekly\"" },
 	{ "{\"store\":{\"url\":\"a\\u0000b\"}}",
 	  "file: line 1: store.url has a control character (U+0000)" },
+	{ "{\"server\":{\n\"listen\":\"nonsense\"}}",
+	  "file: line 2: server.listen: expected an address and a port like "
+	  "\"127.0.0.1:8080\", found \"nonsense\"" },
+	{ "{\"server\":{\"listen\":\"::1:80\"}}",
+	  "file: line 1: server.listen: expected an address" },
+	{ "{\"server\":{\"listen\":\"x:65536\"}}",
+	  "file: line 1: server.listen: expected an address" },
 	{ "{\"store\":{},\"store\":{}}",
 	  "file: line 1: member \"store\" twice at column " },
 	{ "{\"session\":{\n\"identity_links\":{\"a\":[],\n\"a\":[]}}}",

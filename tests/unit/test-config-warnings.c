@@ -25,7 +25,8 @@ static void what_is_not_known_is_warned_about(void **state)
 		       "file: line 1: unknown field "
 		       "\"session.backlog_limit\"; there are only dimensions|"
 		       "identity_links|dm_scope|dm_scope_style|roles");
-	expect_warning("{\"dispatch\":{\"rules\":[{\"when\":{\"chat\":\"a:b\","
+	expect_warning("{\"dispatch\":{\"rules\":[{\"agent\":\"a\",\"when\":{"
+		       "\"chat\":\"a:b\","
 		       "\n\"sendr\":\"y\"}}]}}",
 		       "file: line 2: unknown field "
 		       "\"dispatch.rules[1].when.sendr\"; did you mean "
@@ -49,8 +50,12 @@ static const struct {
 	  "file: line 1: dispatch.rules[1].when.chat: expected type "
 	  "and id like \"group:C001\", found \"C001\", which nothing "
 	  "fits" },
-	{ "{\"dispatch\":{\"rules\":[{\"when\":{\"topic\":\"42\"}}"
+	{ "{\"dispatch\":{\"rules\":[\n{\"when\":{\"channel\":\"x\"}}"
 	  "]}}",
+	  "file: line 2: dispatch.rules[1].agent: expected who answers, "
+	  "found nothing; the default agent does" },
+	{ "{\"dispatch\":{\"rules\":[{\"agent\":\"a\",\"when\":{"
+	  "\"topic\":\"42\"}}]}}",
 	  "file: line 1: dispatch.rules[1].when.topic: expected type "
 	  "and id like \"topic:42\", found \"42\", which nothing "
 	  "fits" },
@@ -117,7 +122,11 @@ static void what_does_what_it_seems_to_is_not_warned_about(void **state)
 		"\"book\",\"idle_days\":1}]}}",
 		"{\"retention\":{\"rules\":[{\"agent\":\"a\",\"idle_days\":3},"
 		"{\"channel\":\"x\"},{\"kind\":\"subagent\"},{}]}}",
-		"{\"dispatch\":{\"rules\":[{\"when\":{\"topic\":\"Topic:4\","
+		"{\"version\":3,\"agents\":{\"defaults\":{\"x\":1}}}",
+		"{\"dispatch\":{\"rules\":[{\"session_dimensions\":[\"chat\","
+		"\"sender\"],\"when\":{\"channel\":\"x\"}}]}}",
+		"{\"dispatch\":{\"rules\":[{\"agent\":\"a\",\"when\":{"
+		"\"topic\":\"Topic:4\","
 		"\"chat\":\"group:1\",\"space\":\"guild:7\"}}]}}",
 		"{\"lifecycle\":{\"reset\":{\"mode\":\"daily\","
 		"\"idle_minutes\":5}}}",

@@ -134,6 +134,18 @@ static struct jsonl *js_new(const struct store_open *o)
 	return js;
 }
 
+int jsonl_check_place(const struct store_open *o, struct weft_error *err)
+{
+	struct jsonl *js = js_new(o);
+	int r;
+
+	if (!js)
+		return fail_no_memory(err);
+	r = layout_look(js, err);
+	js_free(js);
+	return r;
+}
+
 static int open_wal_lock(struct jsonl *js, struct weft_error *err)
 {
 	char path[PATH_BYTES];

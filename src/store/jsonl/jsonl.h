@@ -218,6 +218,8 @@ int layout_check(struct jsonl *js, bool create, bool *ret_exists,
 int layout_create(struct jsonl *js, uint64_t segment_bytes,
 		  struct weft_error *err);
 int layout_read_format(struct jsonl *js, struct weft_error *err);
+/* Whether a store is or can be there; nothing is made. */
+int layout_look(struct jsonl *js, struct weft_error *err);
 int layout_write_format(struct jsonl *js, struct weft_error *err);
 int layout_make_dirs(struct jsonl *js, struct weft_error *err);
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "model/event.h"
 #include "store/jsonl/jsonl.h"
+#include "store/place.h"
 
 #define FORMAT_FILE_MAX KIB(64)
 
@@ -212,11 +213,15 @@ static int check_empty(struct jsonl *js, struct weft_error *err)
 	return WEFT_OK;
 }
 
-static int check_place(struct jsonl *js, const struct file_stat *st,
-		       bool single, struct weft_error *err)
+static struct place place_of(const struct jsonl *js)
 {
-	struct fs_space space;
-	int r;
+	return (struct place){ js->fs, js->dir, js->single, js->read_only };
+}
+
+static int check_place(struct jsonl *js, const struct file_stat *st,
+		       struct weft_error *err)
+{
+	const struct place place = place_of(js);
 
 	if (!st->is_dir)
 		return fail(err, WEFT_INVALID,
@@ -227,22 +232,7 @@ static int check_place(struct jsonl *js, const struct file_stat *st,
 			    "%s belongs to user %u, and you are user %u: run "
 			    "weft as its owner",
 			    js->dir, st->uid, (unsigned)geteuid());
-	r = fs_space(js->fs, js->dir, &space);
-	if (r < 0)
-		return fail_errno(err, -r, "look at the file system of %s",
-				  js->dir);
-	if (space.is_network && !single && !js->read_only)
-		return fail(err, WEFT_IO,
-			    "%s is on a network file system (%s), where "
-			    "several hosts would destroy it: use a local disk, "
-			    "or add ?single=1 if only this process uses it",
-			    js->dir, space.kind);
-	if (space.is_read_only && !js->read_only)
-		return fail(err, WEFT_READ_ONLY,
-			    "%s is on a read-only file system: open it with "
-			    "?read_only=1",
-			    js->dir);
-	return WEFT_OK;
+	return place_check_fs(&place, err);
 }
 
 /* Make the directory and those above it. */
@@ -275,7 +265,6 @@ static int make_path(struct jsonl *js, struct weft_error *err)
 int layout_check(struct jsonl *js, bool create, bool *ret_exists,
 		 struct weft_error *err)
 {
-	bool single = js->single;
 	char path[PATH_BYTES];
 	struct file_stat st;
 	int r = fs_stat(js->fs, js->dir, &st);
@@ -291,7 +280,7 @@ int layout_check(struct jsonl *js, bool create, bool *ret_exists,
 			    js->dir);
 	if (r < 0)
 		return fail_errno(err, -r, "look at %s", js->dir);
-	r = check_place(js, &st, single, err);
+	r = check_place(js, &st, err);
 	if (r == WEFT_OK)
 		r = path_join(path, js->dir, "weft.json", err);
 	if (r < 0)
@@ -309,6 +298,19 @@ int layout_check(struct jsonl *js, bool create, bool *ret_exists,
 		return fail(err, WEFT_NOT_FOUND, "there is no store at %s",
 			    js->dir);
 	return check_empty(js, err);
+}
+
+int layout_look(struct jsonl *js, struct weft_error *err)
+{
+	const struct place place = place_of(js);
+	struct file_stat st;
+	bool exists;
+	int r = fs_stat(js->fs, js->dir, &st);
+
+	if (r == -ENOENT || r == -ENOTDIR)
+		return place_check_new(&place, true, err);
+	r = layout_check(js, !js->read_only, &exists, err);
+	return r == WEFT_OK ? place_check_rights(&place, err) : r;
 }
 
 int layout_write_format(struct jsonl *js, struct weft_error *err)

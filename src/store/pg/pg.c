@@ -129,6 +129,16 @@ static int read_url(struct pg_store *s, struct weft_str url,
 	return r;
 }
 
+int pg_check_url(const struct store_open *o, struct weft_error *err)
+{
+	struct pg_store s = { .url = NULL };
+	int r = read_url(&s, o->path, err);
+
+	mem_free(s.url);
+	mem_free(s.secret);
+	return r;
+}
+
 /* A channel for each schema: letters and digits, whatever its name is. */
 static int name_channel(struct pg_store *s, struct weft_error *err)
 {

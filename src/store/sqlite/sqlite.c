@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/process.h"
+#include "store/place.h"
 
 static struct sqlite_store *store_of(struct store *s)
 {
@@ -25,26 +26,16 @@ static struct sqlite_store *store_of(struct store *s)
 
 /* ---- the file ---- */
 
+static struct place place_of(const struct sqlite_store *s)
+{
+	return (struct place){ s->fs, s->path, s->single, s->sql.read_only };
+}
+
 static int check_place(const struct sqlite_store *s, struct weft_error *err)
 {
-	struct fs_space space;
-	int r = fs_space(s->fs, s->path, &space);
+	const struct place place = place_of(s);
 
-	if (r < 0)
-		return fail_errno(err, -r, "look at the file system of %s",
-				  s->path);
-	if (space.is_network && !s->single && !s->sql.read_only)
-		return fail(err, WEFT_IO,
-			    "%s is on a network file system (%s), where "
-			    "several hosts would destroy it: use a local disk, "
-			    "or add ?single=1 if only this process uses it",
-			    s->path, space.kind);
-	if (space.is_read_only && !s->sql.read_only)
-		return fail(err, WEFT_READ_ONLY,
-			    "%s is on a read-only file system: open it with "
-			    "?read_only=1",
-			    s->path);
-	return WEFT_OK;
+	return place_check_fs(&place, err);
 }
 
 /* A new file is for nobody else to read; SQLite gives its log the same mode. */
@@ -80,6 +71,33 @@ static int find_file(const struct sqlite_store *s, uint32_t flags,
 	if (!st.is_file)
 		return fail(err, WEFT_INVALID, "%s is not a file", s->path);
 	return check_place(s, err);
+}
+
+int sqlite_check_place(const struct store_open *o, struct weft_error *err)
+{
+	CLEANUP(mem_cleanup) char *path = mem_copy(o->path);
+	const struct place place = {
+		.fs = o->fs ? o->fs : fs_real(),
+		.path = path,
+		.single = (o->flags & STORE_SINGLE) != 0,
+		.read_only = (o->flags & STORE_READ_ONLY) != 0,
+	};
+	struct file_stat st;
+	int r;
+
+	if (!path)
+		return fail_no_memory(err);
+	r = fs_stat(place.fs, path, &st);
+	if (r == -ENOENT || r == -ENOTDIR)
+		return place_check_new(&place, false, err);
+	if (r < 0)
+		return fail_errno(err, -r, "look at %s", path);
+	if (!st.is_file)
+		return fail(err, WEFT_INVALID,
+			    "%s is a directory; a sqlite: store is a file",
+			    path);
+	r = place_check_fs(&place, err);
+	return r == WEFT_OK ? place_check_rights(&place, err) : r;
 }
 
 /* ---- opening ---- */
