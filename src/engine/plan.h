@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "engine/engine.h"
 #include "model/marker.h"
+#include "model/pairs.h"
 
 struct marker;
 
@@ -173,6 +174,7 @@ struct seen_look {
 	uint64_t first, last;
 	uint64_t n;
 	struct turn_cut *cut; /* or NULL */
+	struct pairs *pairs;  /* with `cut` */
 };
 struct seen_found {
 	uint64_t n;   /* how many were looked at, less than asked for at the

@@ -69,11 +69,13 @@ static int find_turn(struct plan *p, struct plan_session *s,
 		.before = by_number ? ask->before : 0,
 		.no_less = ask->how == MARKER_COMPACT,
 	};
+	struct pairs pairs = { .arena = &p->arena };
 	const struct seen_look look = {
 		.first = window_first,
 		.last = s->rec.head_seq,
 		.n = 1,
 		.cut = &cut,
+		.pairs = &pairs,
 	};
 	struct seen_found found;
 	int r = plan_look_back(p, s, &look, &found, err);

@@ -65,7 +65,7 @@ static int is_hidden(struct look *k, uint64_t seq, bool *ret)
 static int look_at(struct look *k, const struct store_event *e)
 {
 	struct message_facts facts = { 0 };
-	bool hidden;
+	bool hidden, whole;
 	int r;
 
 	if (e->type != EVENT_MESSAGE || e->state == STATE_DAMAGED ||
@@ -82,9 +82,14 @@ static int look_at(struct look *k, const struct store_event *e)
 	if (!k->ask->cut)
 		return 1;
 	r = message_facts_read(e->body, &k->plan->arena, &facts, k->err);
+	if (r == WEFT_OK)
+		r = pairs_read(k->ask->pairs, e->body, k->err);
 	if (r < 0)
 		return r;
-	return turn_cut_see(k->ask->cut, e->seq, facts.starts_turn) ? 1 : 0;
+	whole = pairs_may_cut(k->ask->pairs);
+	return turn_cut_see(k->ask->cut, e->seq, facts.starts_turn && whole) ?
+		       1 :
+		       0;
 }
 
 /* The events of one session, the planned ones first: they are the newest. */

@@ -62,7 +62,8 @@ struct turn_cut {
 	bool is_inside;  /* ... which is not where the window begins */
 };
 
-/* Tell of the messages of a window, the newest first; true: that will do. */
+/* Tell of the messages of a window, the newest first; true: that will do.  A
+ * turn that a cut may not fall in front of (pairs.h) is none. */
 bool turn_cut_see(struct turn_cut *c, uint64_t seq, bool starts_turn);
 /* The number of the first message that is kept; 0: it cannot be cut;
  * UINT64_MAX: there is nothing at the place or behind it. */

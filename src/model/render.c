@@ -43,6 +43,7 @@ void render_init(struct render *r, const struct render_options *o,
 		r->options.provider = o->format == RENDER_ANTHROPIC ?
 					      STR("anthropic") :
 					      STR("openai");
+	r->pairs.arena = a;
 	buf_init(&r->scratch, 0);
 }
 

@@ -32,6 +32,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/table.h"
+#include "model/pairs.h"
 #include "weft/store.h"
 
 enum render_format { RENDER_ANTHROPIC = 1, RENDER_OPENAI, RENDER_RESPONSES };
@@ -41,8 +42,9 @@ bool render_format_parse(struct weft_str name, uint32_t *ret);
 
 struct render_options {
 	uint32_t format; /* enum render_format */
-	/* Whose data may be sent: of thinking with a signature that of the
-	 * message's model, of `bound` its own.  Empty: the format's. */
+	/* Whose data may be sent: of thinking with a signature and of opaque
+	 * parts that of the message's model, of `bound` its own.  Empty: the
+	 * format's. */
 	struct weft_str provider;
 	/*
 	 * As many of the newest turns as are estimated to fit, with system and
@@ -65,7 +67,8 @@ struct render {
 	struct render_said *first, *last; /* in the order they were said */
 	size_t n_items;                   /* of all of them */
 	uint64_t tokens;                  /* of all of them */
-	bool turn_seen;                   /* a message that begins a turn */
+	struct pairs pairs;               /* newest first, with a budget */
+	bool turn_seen;                   /* a place where it may be cut */
 	bool cut_short; /* older messages exist that were not added */
 };
 
@@ -84,7 +87,8 @@ int render_add(struct render *r, uint64_t seq, struct weft_str body,
 
 /*
  * True if older messages than those added newest first cannot be in what is
- * rendered: the budget is used up.  After that only render_write may follow.
+ * rendered: the budget is used up.  After that only system messages may follow,
+ * and render_write.
  */
 bool render_enough(struct render *r);
 

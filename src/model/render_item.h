@@ -36,6 +36,7 @@ struct render_item {
 
 	/* CALL: set while tidying. */
 	const struct render_item *answer; /* NULL: there is none */
+	size_t answered;                  /* the `no` of its message */
 	struct weft_str sent_id;          /* the id that the provider sees */
 };
 
@@ -47,7 +48,9 @@ struct render_said {
 	struct weft_str sender_id; /* raw: what to tell people apart by */
 	struct render_item *items;
 	size_t n_items;
-	bool names_sender; /* set while tidying: the name goes in front */
+	/* Set while tidying: */
+	size_t no;         /* the how many-th it is */
+	bool names_sender; /* the name goes in front */
 };
 
 uint64_t render_item_tokens(const struct render_item *item);
@@ -61,7 +64,7 @@ struct render_scan {
 	struct weft_str text; /* the same in braces, in the scratch */
 	const yyjson_doc *doc;
 	struct render_said *said;
-	bool own_model; /* what its model signed may be sent */
+	bool own_model; /* what its model signed or sealed may be sent */
 };
 
 /* False if there is nothing to be sent of this part. */
@@ -90,6 +93,7 @@ struct render_group {
 	bool user;
 	size_t first, n;  /* blocks */
 	size_t n_results; /* in front */
+	size_t held;      /* calls before it are answered up to this message */
 };
 
 struct render_tidy {

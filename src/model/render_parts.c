@@ -295,7 +295,9 @@ static bool scan_opaque_part(struct render_scan *s,
 {
 	uint32_t format;
 
-	if (!is_string(&m[MEMBER_FORMAT]) ||
+	/* What one provider has sealed, another one that speaks the same format
+	 * cannot open. */
+	if (!s->own_model || !is_string(&m[MEMBER_FORMAT]) ||
 	    !render_format_parse(json_str(m[MEMBER_FORMAT].value), &format) ||
 	    format != s->render->options.format)
 		return false;

@@ -73,20 +73,33 @@ static void link_said(struct render *r, struct render_said *said)
 		r->first = said;
 }
 
+/* Count it, and see whether it may be the first that is kept. */
+static void weigh_said(struct render *r, const struct render_said *said)
+{
+	bool begins = false;
+
+	for (size_t i = said->n_items; i-- > 0;) {
+		const struct render_item *item = &said->items[i];
+
+		r->tokens += render_item_tokens(item);
+		if (item->kind == ITEM_RESULT)
+			pairs_result(&r->pairs, item->id);
+		else if (item->kind == ITEM_CALL)
+			pairs_call(&r->pairs, item->id);
+		else
+			begins = said->role == ROLE_USER;
+	}
+	r->turn_seen |= pairs_may_cut(&r->pairs) && begins;
+}
+
 static void add_said(struct render *r, struct render_said *said)
 {
 	if (said->n_items == 0)
 		return;
 	link_said(r, said);
 	r->n_items += said->n_items;
-	for (size_t i = 0; i < said->n_items && r->options.tokens; i++) {
-		const struct render_item *item = &said->items[i];
-
-		r->tokens += render_item_tokens(item);
-		r->turn_seen |= said->role == ROLE_USER &&
-				item->kind != ITEM_RESULT &&
-				item->kind != ITEM_CALL;
-	}
+	if (r->options.tokens)
+		weigh_said(r, said);
 }
 
 /* NULL without an error: it is no JSON. */
@@ -134,5 +147,7 @@ int render_add(struct render *r, uint64_t seq, struct weft_str body,
 	code = scan_message(&s, root, err);
 	if (code == WEFT_OK)
 		add_said(r, s.said);
-	return code;
+	return code == WEFT_OK && r->arena->failed ?
+		       arena_error(r->arena, err) :
+		       code;
 }

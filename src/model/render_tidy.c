@@ -25,6 +25,7 @@ struct id_entry {
 	struct weft_str id;
 	struct render_item *call; /* the last one, or NULL */
 	const struct render_item *early;
+	size_t early_no; /* of its message */
 	bool early_used; /* the answer of `call` came before it */
 	uint64_t turn;   /* of the last call */
 	size_t group_no; /* of the last call */
@@ -151,6 +152,7 @@ static int tidy_call(struct render_tidy *t, struct render_item *call,
 	t->caller = said;
 	e->early_used = !e->call && e->early;
 	call->answer = e->early_used ? e->early : NULL;
+	call->answered = e->early_no;
 	e->call = call;
 	e->turn = t->turn;
 	e->group_no = t->group_no;
@@ -158,18 +160,23 @@ static int tidy_call(struct render_tidy *t, struct render_item *call,
 }
 
 static int tidy_result(struct render_tidy *t, const struct render_item *result,
-		       struct weft_error *err)
+		       const struct render_said *said, struct weft_error *err)
 {
 	struct id_entry *e = entry_of(t, result->id);
 
 	if (!e)
 		return fail_no_memory(err);
 	if (!e->call) {
-		e->early = e->early ? e->early : result;
+		if (!e->early) {
+			e->early = result;
+			e->early_no = said->no;
+		}
 		return WEFT_OK;
 	}
-	if (!e->call->answer || e->early_used)
+	if (!e->call->answer || e->early_used) {
 		e->call->answer = result;
+		e->call->answered = said->no;
+	}
 	e->early_used = false;
 	if (t->open && e->group_no == t->group_no)
 		close_group(t);
@@ -233,7 +240,7 @@ static int tidy_said(struct render_tidy *t, const struct render_said *said,
 		if (item->kind == ITEM_CALL) {
 			r = tidy_call(t, item, said, err);
 		} else if (item->kind == ITEM_RESULT) {
-			r = tidy_result(t, item, err);
+			r = tidy_result(t, item, said, err);
 		} else if (said->role == ROLE_SYSTEM) {
 			t->system[t->n_system++] = item;
 		} else if (said->role == ROLE_ASSISTANT) {
@@ -277,9 +284,11 @@ int render_tidy(struct render_tidy *t, struct render *r, struct weft_error *err)
 	if (!t->blocks || !t->groups || !t->system)
 		return arena_error(r->arena, err);
 	name_senders(r);
-	for (const struct render_said *s = r->first; s && code == WEFT_OK;
-	     s = s->next)
+	for (struct render_said *s = r->first; s && code == WEFT_OK;
+	     s = s->next) {
+		s->no = s->before ? s->before->no + 1 : 1;
 		code = tidy_said(t, s, err);
+	}
 	close_group(t);
 	return code;
 }
@@ -302,7 +311,31 @@ static uint64_t block_tokens(const struct render_block *b, bool result)
 	return render_no_result.len / 3;
 }
 
-/* Does a turn begin with this block? */
+/* Find out for each group how far the results of the calls before it go; but
+ * one that is too far from its call holds up nothing (pairs.h). */
+static void hold_groups(struct render_tidy *t)
+{
+	size_t held = 0;
+
+	for (size_t k = 0; k < t->n_groups; k++) {
+		struct render_group *g = &t->groups[k];
+
+		g->held = held;
+		for (size_t i = g->first; i < g->first + g->n; i++) {
+			const struct render_block *b = &t->blocks[i];
+
+			if (g->user || b->item->kind != ITEM_CALL ||
+			    !b->item->answer)
+				continue;
+			if (b->item->answered <= b->said->no + PAIR_MESSAGES &&
+			    b->item->answered > held)
+				held = b->item->answered;
+		}
+	}
+}
+
+/* Does a turn begin with this block, and is no call before it answered in it
+ * or behind it? */
 static bool begins_turn(const struct render_tidy *t,
 			const struct render_group *g, size_t i)
 {
@@ -312,8 +345,8 @@ static bool begins_turn(const struct render_tidy *t,
 		return false;
 	/* A name of its own stands in front of what was said. */
 	if (!said)
-		return true;
-	if (said->role != ROLE_USER)
+		return t->blocks[i + 1].said->no > g->held;
+	if (said->role != ROLE_USER || said->no <= g->held)
 		return false;
 	if (i == g->first + g->n_results)
 		return true;
@@ -339,6 +372,7 @@ bool render_cut(struct render_tidy *t, uint64_t system_tokens)
 
 	if (budget == 0)
 		return false;
+	hold_groups(t);
 	for (size_t k = t->n_groups; k-- > 0;) {
 		const struct render_group *g = &t->groups[k];
 

@@ -51,6 +51,7 @@ static const struct suite *const suites[] = {
 	&public_drop_random_suite,
 	&drop_race_suite,
 	&public_marker_suite,
+	&public_render_suite,
 	&public_reset_suite,
 	&compat_pico_suite,
 	&compat_pico_subturn_suite,

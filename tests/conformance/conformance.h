@@ -183,18 +183,19 @@ struct suite {
 
 extern const struct suite event_suite, write_suite, name_suite, list_suite,
 	blob_suite, wait_suite, task_suite, handle_suite, thread_suite,
-	public_open_suite, public_append_suite, public_input_suite,
-	public_limit_suite, public_submit_suite, public_read_suite,
+	public_open_suite, public_append_suite, public_op_suite,
+	public_render_suite, public_input_suite, public_limit_suite,
+	public_submit_suite, public_load_suite, public_read_suite,
 	public_hostile_suite, public_usage_suite, public_route_suite,
 	public_fork_suite, public_marker_suite, public_reset_suite,
 	public_lease_suite, fence_suite, public_todo_suite, public_memory_suite,
 	public_turn_suite, public_promote_suite, public_cleanup_suite,
-	public_agents_suite, public_pains_suite, compat_pico_suite,
-	compat_claw_suite, public_blob_suite, compat_hygge_session_suite,
-	compat_hygge_total_suite, compat_hygge_note_suite,
-	compat_hygge_basic_suite, compat_hygge_fork_suite,
-	compat_hygge_rest_suite, compat_pico_subturn_suite,
-	compat_pico_turn_suite;
+	public_agents_suite, public_people_suite, public_pains_suite,
+	compat_pico_suite, compat_claw_suite, public_blob_suite,
+	compat_hygge_session_suite, compat_hygge_total_suite,
+	compat_hygge_note_suite, compat_hygge_basic_suite,
+	compat_hygge_fork_suite, compat_hygge_rest_suite,
+	compat_pico_subturn_suite, compat_pico_turn_suite;
 extern const struct suite rewrite_suite, word_suite, public_search_suite,
 	public_drop_suite, public_drop_random_suite, drop_race_suite;
 

@@ -200,7 +200,7 @@ static void a_cut_may_go_up_to_where_a_turn_begins(void **state)
 			    "\"tool_result\",\"tool_use_id\":\"t\","
 			    "\"content\":\"r\"}]}",
 			    NULL, &receipt));
-	(void)change(d, "compact", "\"keep\":1,\"turn\":true,\"summary\":\"\"");
+	(void)change(d, "compact", "\"keep\":1,\"turn\":true");
 	assert_string_equal(window_of(d, d->id), "a");
 	(void)change(d, "compact", "\"keep\":1,\"summary\":\"S\"");
 	assert_string_equal(window_of(d, d->id), "[S]");
@@ -263,7 +263,7 @@ static void a_summary_is_shown_whole_however_long(void **state)
 	const char *const shown[] = { d->id, "fork" };
 	char summary[3100], members[3200];
 
-	for (size_t len = 0; len <= 3000; len += 1000) {
+	for (size_t len = 1; len <= 3001; len += 1000) {
 		memset(summary, 's', len);
 		summary[len] = '\0';
 		say_all(d, "ab");
@@ -314,6 +314,37 @@ static void a_change_is_made_once(void **state)
 		   WEFT_STALE, "content_seq");
 }
 
+/* A model that failed says nothing: what the last one said must not go. */
+static void a_blank_summary_is_none(void **state)
+{
+	struct desk *d = *state;
+	const char *const blank[] = { "", " ", "\\n\\t " };
+	uint64_t head;
+
+	say_all(d, "abcd");
+	(void)change(d, "compact", "\"keep\":3,\"summary\":\"A\"");
+	head = desk_head(d, d->id);
+	for (size_t i = 0; i < ARRAY_LEN(blank); i++) {
+		desk_fails(
+			d,
+			desk_try_call(d,
+				      "{\"method\":\"compact\",\"session\":"
+				      "\"%s\",\"keep\":1,\"summary\":\"%s\"}",
+				      d->id, blank[i]),
+			WEFT_INVALID, "summary");
+		desk_fails(d,
+			   desk_try_call(d,
+					 "{\"method\":\"compact\",\"session\":"
+					 "\"%s\",\"summary\":\"%s\"}",
+					 d->id, blank[i]),
+			   WEFT_INVALID, "clear");
+	}
+	assert_int_equal(desk_head(d, d->id), head);
+	assert_string_equal(window_of(d, d->id), "[A] b c d");
+	(void)change(d, "compact", "\"keep\":1");
+	assert_string_equal(window_of(d, d->id), "[A] d");
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
 	struct desk *d = *state;
@@ -361,6 +392,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(markers_are_listed_oldest_first),
 	PUBLIC_TEST(a_summary_is_shown_whole_however_long),
 	PUBLIC_TEST(a_change_is_made_once),
+	PUBLIC_TEST(a_blank_summary_is_none),
 	PUBLIC_TEST(what_makes_no_sense_is_refused),
 };
 

@@ -423,6 +423,29 @@ static void thinking_goes_back_to_who_signed_it(void **state)
 	       "{'system':null,'messages':[{'role':'user','content':'go'}]}");
 }
 
+static void opaque_parts_go_back_to_who_sealed_them(void **state)
+{
+	static const char kept[] =
+		"{'system':null,'messages':[{'role':'user','content':'go'},"
+		"{'role':'assistant','content':'a'}]}";
+	static const char sent[] =
+		"{'system':null,'messages':[{'role':'user','content':'go'},"
+		"{'role':'assistant','content':[{'type':'redacted_thinking',"
+		"'data':'xyz'},{'type':'text','text':'a'}]}]}";
+	struct lab *lab = *state;
+
+	say(lab, "user", "go");
+	add(lab,
+	    PARTS("assistant",
+		  "{'type':'opaque','format':'anthropic','data':"
+		  "{'type':'redacted_thinking','data':'xyz'}}",
+		  TEXT("a")) ",'model':{'provider':'anthropic','name':'m'}");
+	expect(lab, RENDER_ANTHROPIC, sent);
+	lab->options.provider = STR("bedrock");
+	expect(lab, RENDER_ANTHROPIC, kept);
+	lab->options.provider = STR("");
+}
+
 static void opaque_parts_go_to_their_format(void **state)
 {
 	struct lab *lab = *state;
@@ -621,6 +644,7 @@ int main(void)
 		TEST(ids_and_names_are_mapped),
 		TEST(results_of_many_parts),
 		TEST(thinking_goes_back_to_who_signed_it),
+		TEST(opaque_parts_go_back_to_who_sealed_them),
 		TEST(opaque_parts_go_to_their_format),
 		TEST(odd_bodies_are_left_out),
 		TEST(names_of_members_may_be_escaped),
