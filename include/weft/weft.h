@@ -288,6 +288,10 @@ struct weft_receipt {
  * none) to `session`, which is an id, a name or what else `weft show` takes.
  * Durable when this returns: it survives a power cut.
  *
+ * Of several, each may have an `op` of its own: all of them are known, for the
+ * same messages in a row, or none is; anything else is OP_MISMATCH.  What a
+ * later one says it expects is the number of the one before it.
+ *
  * Errors: INVALID, INVALID_PART, UNKNOWN_PART_KIND, NOT_FOUND, AMBIGUOUS,
  * DELETED, STALE (expect), OP_MISMATCH, LEASED, LIMIT, NO_SPACE, BUSY, IO, and
  * UNKNOWN: it may have been written; ask again with the same operation id.

@@ -200,6 +200,12 @@ int plan_add(struct plan *p, struct plan_session *s, struct plan_event *e,
 int plan_add_body(struct plan *p, struct plan_session *s, uint32_t type,
 		  struct weft_str op, uint32_t more, struct weft_error *err);
 
+/* The same for the event that has the operation id of a request: it is to tell
+ * what was asked for (plan_asked.c). */
+int plan_add_asked(struct plan *p, struct plan_session *s, uint32_t type,
+		   const struct request *q, uint32_t more,
+		   struct weft_error *err);
+
 /* A session that is to be, with this id and nothing else. */
 struct plan_session *plan_new_session(struct plan *p, const struct weft_id *id);
 
@@ -228,6 +234,22 @@ int plan_check_room(const struct plan_session *s, size_t n,
 int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
 		uint32_t type, struct weft_error *err);
 
+/*
+ * Whether an event was asked for by a request like this one.  *ret_told: the
+ * event tells; those from before there was a digest, and those that need none,
+ * do not.
+ */
+int plan_was_asked(struct plan *p, const struct request *q,
+		   const struct store_event *e, bool *ret_told, bool *ret,
+		   struct weft_error *err);
+
+/* Parts of that: DELETED or CORRUPT if the event cannot be compared any more;
+ * whether a message is this one; and the refusal. */
+int plan_check_replayed(const struct store_event *e, struct weft_str op,
+			struct weft_error *err);
+bool plan_is_message(const struct store_event *e, const struct message *m);
+int plan_op_mismatch(struct weft_str op, uint64_t seq, struct weft_error *err);
+
 /* Answer with a session that is there already. */
 void plan_answer_existing(struct request *q, const struct session_rec *rec);
 
@@ -241,6 +263,12 @@ struct plan_new_names {
 bool plan_is_taken(const struct plan_new_names *names,
 		   const struct plan_name *x);
 
+/* Give a session the aliases among these names, as the end of a group of
+ * events. */
+int plan_add_aliases(struct plan *p, struct plan_session *s,
+		     const struct plan_new_names *names,
+		     struct weft_error *err);
+
 /* Make the session of q->create, with these names. */
 int plan_add_session(struct plan *p, struct request *q,
 		     const struct weft_id *root,
@@ -252,15 +280,17 @@ int plan_give_name(struct plan *p, struct request *q, struct plan_session *s,
 		   struct plan_session *from, const struct plan_name *x,
 		   struct weft_error *err);
 /*
- * The same for a session that the request would create: `is_same` compares it
- * with the session that the operation id made, as it was then.
+ * The same for a session that the request would create.  If the event that made
+ * it does not tell what was asked for, `is_same` compares the session, as it
+ * was then.
  */
 int plan_replay_creation(struct plan *p, struct request *q,
 			 bool (*is_same)(const struct request *q,
 					 const struct session_rec *made),
 			 struct weft_error *err);
 
-/* The messages of a request, as one group; `op` goes to the first. */
+/* The messages of a request, as one group; `op` goes to the first, and each
+ * message of an append may have its own. */
 int plan_add_messages(struct plan *p, struct plan_session *s,
 		      const struct request *q, struct weft_str op,
 		      struct weft_error *err);

@@ -12,16 +12,29 @@ void plan_answer_existing(struct request *q, const struct session_rec *rec)
 	q->ret_id = id_of_event(&rec->id, rec->created_at, q->ret_seq);
 }
 
-/* The record as its first event made it: the key may have been lost since. */
-static int record_at_birth(struct plan *p, const struct plan_session *s,
-			   struct session_rec *ret, struct weft_error *err)
+typedef bool same_creation(const struct request *q,
+			   const struct session_rec *made);
+
+/* Whether the session was made by a request like this one. */
+static int was_created_so(struct plan *p, const struct request *q,
+			  const struct plan_session *s, same_creation *is_same,
+			  bool *ret, struct weft_error *err)
 {
 	struct op_list ignored = { .arena = &p->arena };
+	struct session_rec made = { 0 };
 	const struct store_event *e;
+	bool told = false;
 	int r = plan_event_at(p, s, s->rec.fork_seq + 1, &e, err);
 
-	*ret = (struct session_rec){ 0 };
-	return r < 0 ? r : derive_event(ret, e, NULL, &ignored, err);
+	if (r == WEFT_OK)
+		r = plan_was_asked(p, q, e, &told, ret, err);
+	if (r < 0 || told)
+		return r;
+	/* The record as its first event made it: the key may have been lost
+	 * since. */
+	r = derive_event(&made, e, NULL, &ignored, err);
+	*ret = r == WEFT_OK && is_same(q, &made);
+	return r;
 }
 
 int plan_replay_creation(struct plan *p, struct request *q,
@@ -29,9 +42,9 @@ int plan_replay_creation(struct plan *p, struct request *q,
 					 const struct session_rec *made),
 			 struct weft_error *err)
 {
-	struct session_rec made;
 	struct plan_session *s;
 	struct op_hit hit = { 0 };
+	bool same = false;
 	int r;
 
 	if (!q->op.len)
@@ -42,16 +55,16 @@ int plan_replay_creation(struct plan *p, struct request *q,
 	r = plan_find(p, &hit.session, &s, err);
 	if (r < 0)
 		return r;
-	r = record_at_birth(p, s, &made, err);
+	r = was_created_so(p, q, s, is_same, &same, err);
 	if (r < 0)
 		return r;
-	if (!is_same(q, &made)) {
+	if (!same) {
 		char id[WEFT_ID_CHARS + 1];
 
 		id_format(&s->rec.id, id);
 		return fail(err, WEFT_OP_MISMATCH,
-			    "operation id '%.*s' was used to create session "
-			    "%s, which is another",
+			    "operation id '%.*s' was used for another "
+			    "request, which made session %s",
 			    STR_ARG(q->op), id);
 	}
 	plan_answer_existing(q, &s->rec);
@@ -66,8 +79,10 @@ static bool is_same_session(const struct request *q,
 {
 	const struct session_rec *asked = &q->create;
 
-	return made->kind == asked->kind && !made->fork_seq &&
-	       str_eq(made->key, asked->key) &&
+	/* Neither a fork, nor one that began anew. */
+	if (made->fork_seq || !id_is_zero(&made->previous))
+		return false;
+	return made->kind == asked->kind && str_eq(made->key, asked->key) &&
 	       id_eq(&made->parent, &asked->parent) &&
 	       str_eq(made->parent_tool_use_id, asked->parent_tool_use_id);
 }
@@ -188,11 +203,32 @@ static int check_aliases(struct plan *p, const struct request *q,
 	return WEFT_OK;
 }
 
+int plan_add_aliases(struct plan *p, struct plan_session *s,
+		     const struct plan_new_names *names, struct weft_error *err)
+{
+	const struct weft_str no_op = { NULL, 0 };
+	int r = WEFT_OK;
+
+	for (size_t i = 0; i < names->n_aliases && r == WEFT_OK; i++) {
+		struct name_rec name = {
+			.name = names->aliases[i]->rec.name,
+			.session = s->rec.id,
+			.ver = names->aliases[i]->rec.ver + 1,
+			.kind = NAME_ALIAS,
+		};
+
+		buf_reset(&p->body);
+		body_name(&p->body, &name, false);
+		r = plan_add_body(p, s, EVENT_NAME, no_op,
+				  (uint32_t)(names->n_aliases - 1 - i), err);
+	}
+	return r;
+}
+
 int plan_add_session(struct plan *p, struct request *q,
 		     const struct weft_id *root,
 		     const struct plan_new_names *names, struct weft_error *err)
 {
-	const struct weft_str no_op = { NULL, 0 };
 	struct session_rec rec = q->create;
 	struct plan_session *s;
 	struct weft_id id;
@@ -210,21 +246,10 @@ int plan_add_session(struct plan *p, struct request *q,
 	s->rec.window_seq = rec.window_seq;
 	buf_reset(&p->body);
 	body_session(&p->body, &rec, names->key ? names->key->rec.ver + 1 : 0);
-	r = plan_add_body(p, s, EVENT_SESSION, q->op,
-			  (uint32_t)names->n_aliases, err);
-	for (size_t i = 0; i < names->n_aliases && r == WEFT_OK; i++) {
-		struct name_rec name = {
-			.name = names->aliases[i]->rec.name,
-			.session = id,
-			.ver = names->aliases[i]->rec.ver + 1,
-			.kind = NAME_ALIAS,
-		};
-
-		buf_reset(&p->body);
-		body_name(&p->body, &name, false);
-		r = plan_add_body(p, s, EVENT_NAME, no_op,
-				  (uint32_t)(names->n_aliases - 1 - i), err);
-	}
+	r = plan_add_asked(p, s, EVENT_SESSION, q, (uint32_t)names->n_aliases,
+			   err);
+	if (r == WEFT_OK)
+		r = plan_add_aliases(p, s, names, err);
 	if (r < 0)
 		return r;
 	plan_answer(q, s, rec.fork_seq + 1);
@@ -276,7 +301,7 @@ int plan_patch(struct plan *p, struct request *q, struct weft_error *err)
 	if (p->body.len == 0 && !p->body.error)
 		return WEFT_OK;
 	first_seq = s->rec.head_seq + 1;
-	r = plan_add_body(p, s, EVENT_PATCH, q->op, 0, err);
+	r = plan_add_asked(p, s, EVENT_PATCH, q, 0, err);
 	if (r == WEFT_OK)
 		plan_answer(q, s, first_seq);
 	return r;

@@ -198,7 +198,7 @@ static int add_fork(struct plan *p, struct request *q,
 	s->rec.window_seq = rec->window_seq;
 	buf_reset(&p->body);
 	body_session(&p->body, rec, 0);
-	r = plan_add_body(p, s, EVENT_SESSION, q->op, 0, err);
+	r = plan_add_asked(p, s, EVENT_SESSION, q, 0, err);
 	if (r < 0)
 		return r;
 	plan_answer(q, s, rec->fork_seq + 1);

@@ -152,7 +152,7 @@ int plan_lease(struct plan *p, struct request *q, struct weft_error *err)
 	first_seq = s->rec.head_seq + 1;
 	buf_reset(&p->body);
 	lease_body(&p->body, &next);
-	r = plan_add_body(p, s, EVENT_LEASE, q->op, 0, err);
+	r = plan_add_asked(p, s, EVENT_LEASE, q, 0, err);
 	if (r < 0)
 		return r;
 	plan_answer(q, s, first_seq);

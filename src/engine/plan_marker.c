@@ -187,8 +187,7 @@ static int add_marker(struct plan *p, struct plan_session *s, struct request *q,
 
 	buf_reset(&p->body);
 	body_marker(&p->body, m);
-	r = plan_add_body(p, s, EVENT_MARKER, q->op, (uint32_t)q->n_messages,
-			  err);
+	r = plan_add_asked(p, s, EVENT_MARKER, q, (uint32_t)q->n_messages, err);
 	if (r == WEFT_OK && q->n_messages)
 		r = plan_add_messages(p, s, q, STR(""), err);
 	if (r == WEFT_OK)

@@ -6,13 +6,17 @@
 #include "model/derive.h"
 #include "route/retention.h"
 
+/* `q`: the request that it is the answer to, or NULL. */
 static int add_name_event(struct plan *p, struct plan_session *s,
 			  const struct name_rec *name, bool gone,
-			  struct weft_str op, struct weft_error *err)
+			  const struct request *q, struct weft_error *err)
 {
+	const struct weft_str no_op = { NULL, 0 };
+
 	buf_reset(&p->body);
 	body_name(&p->body, name, gone);
-	return plan_add_body(p, s, EVENT_NAME, op, 0, err);
+	return q ? plan_add_asked(p, s, EVENT_NAME, q, 0, err) :
+		   plan_add_body(p, s, EVENT_NAME, no_op, 0, err);
 }
 
 static int name_exists(const struct name_rec *name, struct weft_error *err)
@@ -43,7 +47,6 @@ int plan_give_name(struct plan *p, struct request *q, struct plan_session *s,
 		   struct plan_session *from, const struct plan_name *x,
 		   struct weft_error *err)
 {
-	const struct weft_str no_op = { NULL, 0 };
 	struct name_rec name = {
 		.name = x->rec.name,
 		.ver = x->rec.ver + 1,
@@ -60,13 +63,13 @@ int plan_give_name(struct plan *p, struct request *q, struct plan_session *s,
 		return r;
 	/* The later version is the taker's, so that it wins in any order. */
 	if (from) {
-		r = add_name_event(p, from, &name, true, no_op, err);
+		r = add_name_event(p, from, &name, true, NULL, err);
 		name.ver++;
 	}
 	name.session = s->rec.id;
 	first_seq = s->rec.head_seq + 1;
 	if (r == WEFT_OK)
-		r = add_name_event(p, s, &name, false, q->op, err);
+		r = add_name_event(p, s, &name, false, q, err);
 	if (r < 0)
 		return r;
 	plan_answer(q, s, first_seq);
@@ -116,7 +119,7 @@ static int drop_name(struct plan *p, struct request *q, struct plan_session *s,
 			    STR_ARG(q->name));
 	r = plan_check_room(s, 1, err);
 	if (r == WEFT_OK)
-		r = add_name_event(p, s, &name, true, q->op, err);
+		r = add_name_event(p, s, &name, true, q, err);
 	if (r == WEFT_OK)
 		plan_answer(q, s, first_seq);
 	return r;

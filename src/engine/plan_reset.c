@@ -97,6 +97,18 @@ int plan_begin_anew(struct plan *p, struct request *q, struct plan_session *old,
 	return r;
 }
 
+/* Whether a session began in the place of the one that is asked for.  Whoever
+ * asks again by a name means the new one by now, or one that came after it. */
+static bool is_same_reset(const struct request *q,
+			  const struct session_rec *made)
+{
+	if (id_is_zero(&made->previous))
+		return false;
+	return id_eq(&made->previous, &q->session) ||
+	       id_eq(&made->id, &q->session) ||
+	       (q->create.key.len && str_eq(made->key, q->create.key));
+}
+
 int plan_reset(struct plan *p, struct request *q, struct weft_error *err)
 {
 	struct plan_session *s;
@@ -104,6 +116,10 @@ int plan_reset(struct plan *p, struct request *q, struct weft_error *err)
 
 	if (r < 0)
 		return r;
+	q->create.key = s->rec.key;
+	r = plan_replay_creation(p, q, is_same_reset, err);
+	if (r != 0)
+		return r < 0 ? r : WEFT_OK;
 	r = plan_check_live(s, err);
 	if (r == WEFT_OK)
 		r = plan_check_lease(p, s, q, err);

@@ -44,13 +44,34 @@ int plan_check_room(const struct plan_session *s, size_t n,
 		    (unsigned long long)ID_SEQ_MAX);
 }
 
-static int op_mismatch(const struct request *q, uint64_t seq,
-		       struct weft_error *err)
+int plan_op_mismatch(struct weft_str op, uint64_t seq, struct weft_error *err)
 {
 	return fail(err, WEFT_OP_MISMATCH,
 		    "operation id '%.*s' was used for event %llu, which has "
 		    "other content",
-		    STR_ARG(q->op), (unsigned long long)seq);
+		    STR_ARG(op), (unsigned long long)seq);
+}
+
+int plan_check_replayed(const struct store_event *e, struct weft_str op,
+			struct weft_error *err)
+{
+	if (e->state == STATE_GONE)
+		return fail(err, WEFT_DELETED,
+			    "operation id '%.*s' was used for event %llu, "
+			    "which was erased or reclaimed",
+			    STR_ARG(op), (unsigned long long)e->seq);
+	if (e->state == STATE_DAMAGED)
+		return fail(err, WEFT_CORRUPT,
+			    "operation id '%.*s' was used for event %llu, "
+			    "which cannot be read",
+			    STR_ARG(op), (unsigned long long)e->seq);
+	return WEFT_OK;
+}
+
+bool plan_is_message(const struct store_event *e, const struct message *m)
+{
+	return e->type == EVENT_MESSAGE && str_eq(e->body, m->body) &&
+	       e->at_ms == m->at_ms && !e->background == !m->background;
 }
 
 static bool is_target(const struct request *q, const struct store_hide *hide)
@@ -130,11 +151,21 @@ static int same_content(struct plan *p, const struct plan_session *s,
 {
 	/* A new history is a marker with its messages behind it. */
 	size_t before = q->kind == REQUEST_MARKER ? 1 : 0;
+	bool told = false;
+	int r = WEFT_OK;
 
 	*ret = false;
+	if (i == 0)
+		r = plan_was_asked(p, q, e, &told, ret, err);
+	if (r < 0 || told)
+		return r;
 	if (q->kind == REQUEST_MARKER && i == 0)
 		return same_marker(p, q, e, ret, err);
-	if (e->type != (before ? EVENT_MESSAGE : type))
+	if (before) {
+		*ret = plan_is_message(e, &q->messages[i - before]);
+		return WEFT_OK;
+	}
+	if (e->type != type)
 		return WEFT_OK;
 	if (q->kind == REQUEST_PLAIN) {
 		*ret = str_eq(memory_body_unchained(e->body), q->body);
@@ -142,10 +173,7 @@ static int same_content(struct plan *p, const struct plan_session *s,
 	}
 	if (q->kind == REQUEST_LEASE)
 		return plan_same_lease(p, q, e, ret, err);
-	if (q->kind != REQUEST_APPEND && !before)
-		return same_act(p, s, q, e, ret, err);
-	*ret = str_eq(e->body, q->messages[i - before].body);
-	return WEFT_OK;
+	return same_act(p, s, q, e, ret, err);
 }
 
 int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
@@ -169,28 +197,20 @@ int plan_replay(struct plan *p, const struct plan_session *s, struct request *q,
 		r = plan_event_at(p, s, seq, &e, err);
 		if (r < 0)
 			return r;
-		if (e->state == STATE_GONE)
-			return fail(err, WEFT_DELETED,
-				    "operation id '%.*s' was used for event "
-				    "%llu, which was erased or reclaimed",
-				    STR_ARG(q->op), (unsigned long long)seq);
-		if (e->state == STATE_DAMAGED)
-			return fail(err, WEFT_CORRUPT,
-				    "operation id '%.*s' was used for event "
-				    "%llu, which cannot be read",
-				    STR_ARG(q->op), (unsigned long long)seq);
+		r = plan_check_replayed(e, q->op, err);
+		if (r < 0)
+			return r;
 		if (i == 0) {
 			n = (size_t)e->more + 1;
 			first_id = e->id;
 		}
-		if ((q->kind == REQUEST_APPEND && n != q->n_messages) ||
-		    (q->kind == REQUEST_MARKER && n != q->n_messages + 1))
-			return op_mismatch(q, hit.seq, err);
+		if (q->kind == REQUEST_MARKER && n != q->n_messages + 1)
+			return plan_op_mismatch(q->op, hit.seq, err);
 		r = same_content(p, s, q, i, type, e, &same, err);
 		if (r < 0)
 			return r;
 		if (!same)
-			return op_mismatch(q, seq, err);
+			return plan_op_mismatch(q->op, seq, err);
 	}
 	q->ret_session = s->rec.id;
 	q->ret_id = first_id;

@@ -112,18 +112,29 @@ int request_take_messages(struct request *q, struct weft_str json,
 	return r;
 }
 
-/* What the messages themselves say about the request: op and expect. */
+/* Each operation id is one message's. */
+static int check_ops(const struct request *q, struct weft_error *err)
+{
+	for (size_t i = 1; i < q->n_messages; i++) {
+		struct weft_str op = q->messages[i].op;
+
+		for (size_t k = 0; k < i && op.len; k++) {
+			if (str_eq(op, k ? q->messages[k].op : q->op))
+				return fail(err, WEFT_INVALID,
+					    "message %zu: op: '%.*s' is that "
+					    "of message %zu already",
+					    i + 1, STR_ARG(op), k + 1);
+		}
+	}
+	return WEFT_OK;
+}
+
+/* What the messages themselves say about the request: op and expect.  Those of
+ * the first are the request's. */
 static int take_members(struct request *q, struct weft_error *err)
 {
 	const struct message *first = q->messages;
 
-	for (size_t i = 1; i < q->n_messages; i++) {
-		if (q->messages[i].op.len || q->messages[i].has_expect)
-			return fail(err, WEFT_INVALID,
-				    "message %zu: only the first of several "
-				    "messages may have op or expect",
-				    i + 1);
-	}
 	if (!q->n_messages)
 		return WEFT_OK;
 	if (first->op.len && q->op.len && !str_eq(first->op, q->op))
@@ -140,7 +151,7 @@ static int take_members(struct request *q, struct weft_error *err)
 		q->op = first->op;
 	if (first->has_expect)
 		q->expect = first->expect;
-	return WEFT_OK;
+	return check_ops(q, err);
 }
 
 /* Whether the i-th message is for the session of the request. */

@@ -30,6 +30,7 @@ static const struct suite *const suites[] = {
 	&thread_suite,
 	&public_open_suite,
 	&public_append_suite,
+	&public_op_suite,
 	&public_input_suite,
 	&public_limit_suite,
 	&public_submit_suite,

@@ -139,6 +139,62 @@ static void any_act_takes_place_once(void **state)
 	bench_close(b);
 }
 
+static struct request *marks(struct bench *b, struct request *of, uint64_t keep,
+			     const char *op)
+{
+	struct request *q = add(b, REQUEST_MARKER, of);
+
+	q->marker.how = MARKER_TRUNCATE;
+	q->marker.keep = keep;
+	q->op = str_of(op);
+	return q;
+}
+
+/* What an act changes depends on what there was before: it is known by all that
+ * it was asked for, also by what was there already. */
+static void an_act_is_all_that_it_asks_for(void **state)
+{
+	static const uint64_t targets[] = { 2, 3, 4 };
+	struct bench *b = bench_open("memory:");
+	struct request *s = creates(b, "k"), *q[10];
+
+	(void)state;
+	(void)says(b, s, "a");
+	(void)says(b, s, "b");
+	(void)says(b, s, "c");
+	(void)says(b, s, "d");
+	(void)redacts(b, s, 3, 0);
+	for (int round = 0; round < 2; round++) {
+		/* What a patch finds as it is, somebody may change later. */
+		q[0] = patches(b, s, "{\"slug\":\"x\",\"agent\":\"\"}");
+		(void)patches(b, s, "{\"agent\":\"other\"}");
+		q[1] = names(b, s, NAME_ADD, "n");
+		q[2] = redacts(b, s, 0, 0);
+		q[2]->targets = targets;
+		q[2]->n_targets = 2;
+		q[3] = marks(b, s, 1, "m");
+		q[4] = patches(b, s, "{\"slug\":\"x\"}");
+		q[5] = patches(b, s, "{\"slug\":\"x\",\"agent\":\"other\"}");
+		q[6] = names(b, s, NAME_MOVE, "n");
+		q[7] = redacts(b, s, 2, 0);
+		q[8] = redacts(b, s, 0, 0);
+		q[8]->targets = targets;
+		q[8]->n_targets = 3;
+		q[9] = marks(b, s, 2, "m");
+		q[0]->op = q[4]->op = q[5]->op = STR("p");
+		q[1]->op = q[6]->op = STR("n");
+		q[2]->op = q[7]->op = q[8]->op = STR("r");
+		run(b);
+		for (int i = 0; i < 4; i++) {
+			expect_ok(q[i]);
+			assert_int_equal(q[i]->ret_replayed, round);
+		}
+		for (int i = 4; i < 10; i++)
+			expect_refused(q[i], WEFT_OP_MISMATCH, "other content");
+	}
+	bench_close(b);
+}
+
 static void a_key_is_created_once(void **state)
 {
 	struct bench *b = bench_open("memory:");
@@ -535,6 +591,7 @@ int main(void)
 		cmocka_unit_test(an_operation_is_all_of_its_messages),
 		cmocka_unit_test(an_operation_comes_before_what_was_expected),
 		cmocka_unit_test(any_act_takes_place_once),
+		cmocka_unit_test(an_act_is_all_that_it_asks_for),
 		cmocka_unit_test(a_key_is_created_once),
 		cmocka_unit_test(a_creation_is_repeated_by_its_operation),
 		cmocka_unit_test(a_name_has_one_holder),
