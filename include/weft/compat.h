@@ -247,7 +247,8 @@ WEFT_API int weft_chat_load_session(struct weft_store *store, const char *id,
 
 /*
  * The chat that a user was in last on a platform, by user and channel, newest
- * interaction first.  What has expired, and what is over by the reset policy
+ * interaction first: one that a program or routing has made for them alone,
+ * never one of a group.  What has expired, and what is over by the reset policy
  * (docs/LIFECYCLE.md), is passed over.  NOT_FOUND if there is none that goes on.
  */
 WEFT_API int weft_chat_load_last_session(struct weft_store *store,
@@ -447,8 +448,9 @@ WEFT_API int weft_hygge_messages_since_latest_marker(struct weft_store *store,
 
 /*
  * AddCompactionMarker: "compact" with "after": `before` is the last message
- * that the summary stands for, and must be one that the session shows.  The
- * answer is the marker in force.
+ * that the summary stands for, and must be one that the session shows.  A blank
+ * summary is none: the last one is carried on, where hygge would forget what
+ * it stood for.  The answer is the marker in force.
  */
 WEFT_API int weft_hygge_add_compaction_marker(
 	struct weft_store *store, const char *session, size_t session_len,

@@ -164,7 +164,8 @@ struct weft_routed {
  * "route" does the same and says why.
  *
  * Errors: INVALID, LIMIT, and CONFLICT: the key is that of another
- * conversation, which is left alone.
+ * conversation, or of a session that was given to another user; it is left
+ * alone.
  */
 WEFT_API int weft_route(struct weft_store *store,
 			const struct weft_route_options *options,
@@ -198,8 +199,8 @@ WEFT_API int weft_resolve_key(struct weft_conversation *c, const char *key,
 			      size_t key_len, struct weft_error *err);
 
 /*
- * See to it that the session is there, with its scope and as many of its names
- * as are free.  A conversation that exists only under one of the aliases is
+ * See to it that the session is there, with its scope, user and channel and as
+ * many of its names as are free, also if it was made by hand under its key.  A conversation that exists only under one of the aliases is
  * taken over.  Errors as weft_route's.
  */
 WEFT_API int weft_ensure_session(struct weft_store *store,

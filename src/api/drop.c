@@ -41,7 +41,26 @@ static void encode_refused(struct buf *b, const struct drop_report *d)
 	buf_add_c(b, ']');
 }
 
-static void encode_report(struct buf *b, const struct drop_report *d, bool dry)
+static void encode_identities(struct buf *b, const struct drop_report *d)
+{
+	buf_add_lit(b, ",\"identities\":[");
+	for (size_t i = 0; i < d->n_identities; i++) {
+		const struct drop_identity *x = &d->identities[i];
+
+		buf_add_str(b, i ? STR(",{\"id\":") : STR("{\"id\":"));
+		buf_add_json(b, x->id);
+		buf_add_lit(b, ",\"sessions\":");
+		buf_add_u64(b, x->sessions);
+		buf_add_lit(b, ",\"messages\":");
+		buf_add_u64(b, x->messages);
+		buf_add_c(b, '}');
+	}
+	buf_add_c(b, ']');
+}
+
+/* `person`: with what was found under which of their ids. */
+static void encode_report(struct buf *b, const struct drop_report *d, bool dry,
+			  bool person)
 {
 	buf_add_str(b,
 		    dry ? STR("{\"dry_run\":true") : STR("{\"dry_run\":false"));
@@ -55,6 +74,8 @@ static void encode_report(struct buf *b, const struct drop_report *d, bool dry)
 	buf_add_u64(b, d->blobs);
 	encode_holds(b, d);
 	encode_refused(b, d);
+	if (person)
+		encode_identities(b, d);
 	buf_add_c(b, '}');
 }
 
@@ -106,7 +127,7 @@ static int method_reclaim(struct call *c)
 		r = engine_reclaim(c->engine, &id, call_u64(c, "token", 0), dry,
 				   &c->arena, &report, c->err);
 	if (r == WEFT_OK)
-		encode_report(&c->out, &report, dry);
+		encode_report(&c->out, &report, dry, false);
 	return r;
 }
 
@@ -134,7 +155,7 @@ static int method_purge(struct call *c)
 					 &c->arena, &report, c->err);
 	}
 	if (r == WEFT_OK)
-		encode_report(&c->out, &report, dry);
+		encode_report(&c->out, &report, dry, call_has(c, "user"));
 	return r;
 }
 
@@ -167,7 +188,9 @@ static const struct field fields_purge[] = {
 	  .about = "id, key, alias, slug, or beginning of an id",
 	  .type = TYPE_LINE },
 	{ .name = "user",
-	  .about = "instead of a session: everything of this person",
+	  .about = "instead of a session: everything of this person; the "
+		   "name of an identity link or one of its ids, "
+		   "\"channel:id\", or the user that a program has given",
 	  .type = TYPE_LINE },
 	FIELD_DRY_RUN,
 	FIELD_TOKEN,
@@ -200,9 +223,12 @@ static const struct method rows[] = {
 	  .run = method_reclaim },
 	{ .name = "purge",
 	  .about = "Drop a session and its subagents for good, or everything "
-		   "of a person: their sessions and their book, and what they "
-		   "said in those of others.",
-	  .answer = ANSWER_DROPPED,
+		   "of a person, by all ids that the configuration links: "
+		   "their sessions and their book, and what they said in "
+		   "groups and in the sessions of others.",
+	  .answer = ANSWER_DROPPED
+	  "; of a person also `\"identities\":[{\"id\",\"sessions\","
+	  "\"messages\"}]`: what of it was found under which id",
 	  .right = RIGHT_ADMIN,
 	  FIELDS(fields_purge),
 	  .run = method_purge },

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/text.h"
 #include "model/marker.h"
 
 #define MARKERS (UINT64_C(1) << EVENT_MARKER)
@@ -195,12 +196,17 @@ static int method_compact(struct call *c)
 
 	if (places > 1)
 		return fail(c->err, WEFT_INVALID,
-			    "compact: give one of \"keep\", \"before\" and "
-			    "\"after\"");
+			    "compact: give one of keep, before and after");
 	if (places == 0 && !call_has(c, "summary"))
 		return fail(c->err, WEFT_INVALID,
-			    "compact: give \"keep\", \"before\" or \"after\", "
-			    "or a \"summary\" of everything");
+			    "compact: give keep, before or after, or a "
+			    "summary of everything");
+	/* Whoever was to write it has failed, and nobody looked. */
+	if (call_has(c, "summary") && text_is_blank(call_str(c, "summary")))
+		return fail(
+			c->err, WEFT_INVALID,
+			"summary: is blank, so nothing was changed; without "
+			"one the last summary stays, and clear drops it");
 	r = window_request(c, MARKER_COMPACT, &rec, &q);
 	if (r != WEFT_OK)
 		return r;
@@ -291,8 +297,8 @@ static const struct field fields_compact[] = {
 		   "that is all of it, nothing changes",
 	  .type = TYPE_BOOLEAN },
 	{ .name = "summary",
-	  .about = "of what is not kept; without one the summary before it "
-		   "is carried on",
+	  .about = "of what is not kept, not blank; without one the summary "
+		   "before it is carried on",
 	  .type = TYPE_TEXT,
 	  FIELD_LIMIT(summary_bytes) },
 	{ .name = "tokens_saved",

@@ -256,16 +256,6 @@ static int view_begin(struct call *c, const struct session_rec *rec,
 	return r;
 }
 
-/* Whether the session is one in which several people talk. */
-static bool is_shared(struct call *c, const struct session_rec *rec)
-{
-	struct scope scope;
-
-	return rec->scope.len > 0 &&
-	       scope_parse(rec->scope, &c->arena, &scope, NULL) == WEFT_OK &&
-	       scope_is_shared(&scope);
-}
-
 static int method_history(struct call *c)
 {
 	struct render_query q = {
@@ -287,7 +277,7 @@ static int method_history(struct call *c)
 	d.range.types = MESSAGES;
 	q.session = rec.id;
 	q.first = d.range.first;
-	q.options.shared = is_shared(c, &rec);
+	q.options.shared = scope_text_is_shared(rec.scope, &c->arena);
 	if (call_has(c, "tokens") && q.options.tokens == 0)
 		return fail(c->err, WEFT_INVALID,
 			    "tokens: expected 1 or more, found 0");
@@ -501,8 +491,8 @@ static int method_message(struct call *c)
 		return r;
 	if (v.redacted && !call_bool(c, "redacted"))
 		return fail(c->err, WEFT_NOT_FOUND,
-			    "message %llu is redacted; it is shown with "
-			    "\"redacted\":true",
+			    "message %llu is redacted; the option redacted "
+			    "shows it",
 			    (unsigned long long)seq);
 	encode_message(&c->out, &v);
 	return WEFT_OK;

@@ -92,6 +92,7 @@ static int method_reset(struct call *c)
 		return WEFT_NO_MEMORY;
 	q->session = id;
 	q->token = call_u64(c, "token", 0);
+	q->op = call_str(c, "op");
 	r = call_run(c, q);
 	if (r != WEFT_OK)
 		return r;
@@ -130,6 +131,7 @@ static const struct field fields_route[] = {
 
 static const struct field fields_reset[] = {
 	FIELD_SESSION,
+	FIELD_OP,
 	FIELD_TOKEN,
 };
 

@@ -101,8 +101,8 @@ static int new_kind(struct call *c, struct request *q)
 			    "parent: a subagent must have one");
 	if (q->create.kind != KIND_SUBAGENT && call_has(c, "parent"))
 		return fail(c->err, WEFT_INVALID,
-			    "parent: only a subagent has one; say "
-			    "\"kind\":\"subagent\"");
+			    "parent: only a subagent has one; for that the "
+			    "kind is subagent");
 	if (q->create.kind != KIND_SUBAGENT &&
 	    call_has(c, "parent_tool_use_id"))
 		return fail(c->err, WEFT_INVALID,
@@ -270,12 +270,45 @@ static int method_delete(struct call *c)
 	return r == WEFT_OK ? change_end(c, q) : r;
 }
 
+/* Names that could not be given back, and who has them. */
+static void encode_lost(struct buf *b, const struct request *q)
+{
+	buf_add_lit(b, ",\"lost\":[");
+	for (size_t i = 0; i < q->n_ret_lost; i++) {
+		const struct name_rec *x = &q->ret_lost[i];
+
+		buf_add_str(b, i ? STR(",{\"name\":") : STR("{\"name\":"));
+		buf_add_json(b, x->name);
+		buf_add_str(b, x->kind == NAME_KEY ?
+				       STR(",\"kind\":\"key\"") :
+				       STR(",\"kind\":\"alias\""));
+		buf_add_lit(b, ",\"session\":");
+		encode_id(b, &x->session);
+		buf_add_c(b, '}');
+	}
+	buf_add_c(b, ']');
+}
+
 static int method_restore(struct call *c)
 {
+	struct weft_id id;
 	struct request *q;
 	int r = change_begin(c, REQUEST_RESTORE, &q);
 
-	return r == WEFT_OK ? change_end(c, q) : r;
+	if (r != WEFT_OK)
+		return r;
+	id = q->session;
+	r = call_run(c, q);
+	if (r != WEFT_OK)
+		return r;
+	r = call_answer_session(c, &id);
+	if (r == WEFT_OK && c->out.len) {
+		c->out.len--; /* the end of the session */
+		encode_lost(&c->out, q);
+		buf_add_c(&c->out, '}');
+	}
+	request_free(q);
+	return r;
 }
 
 /* ---- the rows of the table ---- */
@@ -437,8 +470,11 @@ static const struct method rows[] = {
 	  FIELDS(fields_delete),
 	  .run = method_delete },
 	{ .name = "restore",
-	  .about = "Bring a deleted session back; name it by its id.",
-	  .answer = ANSWER_SESSION,
+	  .about = "Bring a deleted session back; name it by its id. It gets "
+		   "back those of its names that nobody has taken since.",
+	  .answer = ANSWER_SESSION
+	  " + `\"lost\":[{\"name\",\"kind\",\"session\"}]`: names that "
+	  "others have now",
 	  .right = RIGHT_WRITE,
 	  FIELDS(fields_session),
 	  .run = method_restore },

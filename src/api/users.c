@@ -31,12 +31,12 @@ static int method_user_agent_set(struct call *c)
 
 /* ---- the rows of the table ---- */
 
-#define FIELD_USER                                     \
-	{                                              \
-		.name = "user",                        \
-		.about = "the id of the user, or the " \
-			 "name of an identity link",   \
-		.type = TYPE_LINE, .required = 1,      \
+#define FIELD_USER                                                          \
+	{                                                                   \
+		.name = "user",                                             \
+		.about = "the name of an identity link or one of its ids, " \
+			 "\"channel:id\", or as a program calls the user",  \
+		.type = TYPE_LINE, .required = 1,                           \
 	}
 
 static const struct field fields_user[] = { FIELD_USER };

@@ -4,7 +4,8 @@
 
 static const struct arg args[] = {
 	{ .name = "USER",
-	  .about = "the id of a user, or the name of an identity link" },
+	  .about = "the name of an identity link, an id with the channel in "
+		   "front, or the user that a program has given" },
 	{ .name = "AGENT",
 	  .about = "remember this one; empty: forget it",
 	  .optional = 1 },
@@ -22,7 +23,10 @@ static int run(struct cli *c)
 {
 	CLEANUP(req_done) struct req q = { 0 };
 	const char *agent = cli_arg(c, 1);
+	int r = cli_hand_over(c);
 
+	if (r != WEFT_OK)
+		return r;
 	req_init(&q, c, agent ? "user_agent_set" : "user_agent");
 	req_text(&q, "user", "USER", cli_arg(c, 0));
 	if (agent)
@@ -38,7 +42,7 @@ const struct command cmd_agent = {
 		 "the user begins with that agent where no rule says who "
 		 "answers, and 'weft route --agent' sets it.",
 	.example = "weft agent dan sasha\n"
-		   "weft agent dan",
+		   "weft agent telegram:42",
 	ARGS(args),
 	.store = STORE_USE_CREATE,
 	.run = run,

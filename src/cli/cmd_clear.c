@@ -13,7 +13,7 @@ const struct command cmd_clear = {
 	.about = "What a model is given of the session is empty from now on, "
 		 "the summary included. Nothing is lost: history shows "
 		 "everything, and undo takes it back.",
-	OPTS(only_token),
+	OPTS(token_and_op),
 	ARGS(only_session),
 	.store = STORE_USE_WRITE,
 	.run = run,

@@ -8,6 +8,7 @@ enum {
 	OPT_AFTER,
 	OPT_TURN,
 	OPT_SUMMARY,
+	OPT_TOKENS_SAVED,
 	OPT_OP,
 	OPT_EXPECT,
 	OPT_TOKEN
@@ -36,13 +37,14 @@ static const struct opt opts[] = {
 	[OPT_SUMMARY] = { .name = "summary",
 			  .takes = "TEXT",
 			  .kind = OPT_TEXT,
-			  .about = "of what is not kept; without it the "
-				   "summary before it is carried on" },
-	[OPT_OP] = { .name = "op",
-		     .takes = "O",
-		     .kind = OPT_TEXT,
-		     .about = "operation id: the same one again writes "
-			      "nothing" },
+			  .about = "of what is not kept, not blank; without "
+				   "it the summary before it is carried on" },
+	[OPT_TOKENS_SAVED] = { .name = "tokens-saved",
+			       .takes = "N",
+			       .kind = OPT_NUMBER,
+			       .about = "how many tokens models are spared by "
+					"it; kept with the marker" },
+	[OPT_OP] = OPTION_OP,
 	[OPT_EXPECT] = { .name = "expect",
 			 .takes = "N",
 			 .kind = OPT_NUMBER,
@@ -66,6 +68,7 @@ static int run(struct cli *c)
 	req_message(&q, "after", OPT_AFTER);
 	req_switch(&q, "turn", OPT_TURN);
 	req_opt(&q, "summary", OPT_SUMMARY);
+	req_number(&q, "tokens_saved", OPT_TOKENS_SAVED);
 	req_opt(&q, "op", OPT_OP);
 	req_number(&q, "expect", OPT_EXPECT);
 	req_number(&q, "token", OPT_TOKEN);

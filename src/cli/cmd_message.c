@@ -1,4 +1,5 @@
 /* cmd_message.c - weft message */
+#include "base/error.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -21,7 +22,13 @@ static const struct arg args[] = {
 static int run(struct cli *c)
 {
 	CLEANUP(req_done) struct req q = { 0 };
+	uint64_t n;
 
+	if (!cli_has(c, OPT_SESSION) &&
+	    str_to_u64(str_of(cli_arg(c, 0)), UINT64_MAX, &n))
+		return fail(c->err, WEFT_USAGE,
+			    "message: --session SESSION is missing: a number "
+			    "counts within one");
 	req_init(&q, c, "message");
 	req_raw(&q, "message", STR(""));
 	req_ref(&q, cli_arg(c, 0));

@@ -9,7 +9,7 @@ static const struct opt opts[] = {
 		       .takes = "USER",
 		       .kind = OPT_TEXT,
 		       .about = "instead of a session: everything of a "
-				"person" },
+				"person, such as telegram:42" },
 	[OPT_DRY_RUN] = OPTION_DRY_RUN,
 	[OPT_TOKEN] = OPTION_TOKEN,
 };
@@ -24,7 +24,11 @@ static const struct arg args[] = {
 static int run(struct cli *c)
 {
 	CLEANUP(req_done) struct req q = { 0 };
+	/* Who somebody is, the identity links say. */
+	int r = cli_hand_over(c);
 
+	if (r != WEFT_OK)
+		return r;
 	req_init(&q, c, "purge");
 	if (c->line.n_args > 0)
 		req_session(&q, 0);
@@ -41,7 +45,11 @@ const struct command cmd_purge = {
 		"Drops a session with its subagents: its file, its names, "
 		"its memories, its attachments, and every trace of them in "
 		"log and catalogue. With --user the sessions and the book of "
-		"a person go, and what they said in the sessions of others. "
+		"a person go, and what they said in groups and in the sessions "
+		"of others, under every id that the configuration links; the "
+		"report says which were found. USER is the name of an identity "
+		"link or one of its ids, an id with the channel in front, or "
+		"the user that a program has given to its sessions. "
 		"This cannot be undone. What a fork has inherited stays, for "
 		"the fork alone, and the report says so. Of a person, sessions "
 		"that somebody has a lease on are left alone; they are listed, "

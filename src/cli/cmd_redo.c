@@ -11,7 +11,7 @@ const struct command cmd_redo = {
 	.name = "redo",
 	.summary = "undo an undo",
 	.about = "Does again what the last undo undid.",
-	OPTS(only_token),
+	OPTS(token_and_op),
 	ARGS(only_session),
 	.store = STORE_USE_WRITE,
 	.run = run,

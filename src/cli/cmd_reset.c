@@ -15,7 +15,7 @@ const struct command cmd_reset = {
 		 "kept whole: the new one names it as its previous one, it is "
 		 "listed, and found by its id.",
 	.example = "weft reset agent:main:telegram:direct:5",
-	OPTS(only_token),
+	OPTS(token_and_op),
 	ARGS(only_session),
 	.store = STORE_USE_WRITE,
 	.run = run,

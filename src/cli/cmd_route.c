@@ -1,6 +1,8 @@
 /* cmd_route.c - weft route */
 #include <stdio.h>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -23,7 +25,9 @@ static const struct opt opts[] = {
 	[OPT_CHANNEL] = { .name = "channel",
 			  .takes = "C",
 			  .kind = OPT_TEXT,
-			  .about = "where people talk: telegram, slack, ..." },
+			  .required = 1,
+			  .about = "where people talk: telegram, slack, ...; "
+				   "must be given" },
 	[OPT_ACCOUNT] = { .name = "account",
 			  .takes = "A",
 			  .kind = OPT_TEXT,
@@ -197,8 +201,13 @@ static int run(struct cli *c)
 		{ "session_key", OPT_SESSION_KEY },
 	};
 	CLEANUP(req_done) struct req q = { 0 };
-	int r = open_store(c);
+	int r;
 
+	if (text_trim(str_of(cli_opt(c, OPT_CHANNEL))).len == 0)
+		return fail(c->err, WEFT_USAGE,
+			    "--channel: may not be empty; it is where people "
+			    "talk");
+	r = open_store(c);
 	if (r == WEFT_OK)
 		r = cli_hand_over(c);
 	if (r != WEFT_OK)

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 
-enum { OPT_KEEP, OPT_TURN, OPT_TOKEN };
+enum { OPT_KEEP, OPT_TURN, OPT_OP, OPT_TOKEN };
 
 static const struct opt opts[] = {
 	[OPT_KEEP] = { .name = "keep",
@@ -13,6 +13,7 @@ static const struct opt opts[] = {
 	[OPT_TURN] = { .name = "turn",
 		       .about = "let the window begin with a turn: keep more, "
 				"or, if that were all of it, less" },
+	[OPT_OP] = OPTION_OP,
 	[OPT_TOKEN] = OPTION_TOKEN,
 };
 
@@ -28,6 +29,7 @@ static int run(struct cli *c)
 	req_session(&q, 0);
 	req_number(&q, "keep", OPT_KEEP);
 	req_switch(&q, "turn", OPT_TURN);
+	req_opt(&q, "op", OPT_OP);
 	req_number(&q, "token", OPT_TOKEN);
 	return cli_answer(c, &q, text_marker);
 }

@@ -13,7 +13,7 @@ const struct command cmd_undo = {
 	.about = "Undoes the last compact, truncate, clear or new history: a "
 		 "model is given again what it was given before. Undo twice "
 		 "is redo.",
-	OPTS(only_token),
+	OPTS(token_and_op),
 	ARGS(only_session),
 	.store = STORE_USE_WRITE,
 	.run = run,

@@ -75,6 +75,13 @@ extern const struct command cmd_verify;
 		.about = "the token of a lease",                   \
 	}
 
+#define OPTION_OP                                                   \
+	{                                                           \
+		.name = "op", .takes = "O", .kind = OPT_TEXT,       \
+		.about = "operation id: the same one again writes " \
+			 "nothing",                                 \
+	}
+
 #define OPTION_DRY_RUN                                               \
 	{                                                            \
 		.name = "dry-run", .about = "only say what would go" \
@@ -86,9 +93,10 @@ extern const struct command cmd_verify;
 		.about = "at most N; default 50"                   \
 	}
 
-/* Commands that take nothing but a session, and perhaps that option: see
+/* Commands that take nothing but a session, and perhaps these options: see
  * cli_about_session. */
 extern const struct arg only_session[1];
 extern const struct opt only_token[1];
+extern const struct opt token_and_op[2];
 
 #endif

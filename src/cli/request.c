@@ -285,6 +285,7 @@ int cli_answer(struct cli *c, struct req *q,
 
 const struct arg only_session[1] = { ARG_SESSION };
 const struct opt only_token[1] = { OPTION_TOKEN };
+const struct opt token_and_op[2] = { OPTION_TOKEN, OPTION_OP };
 
 int cli_about_session(struct cli *c,
 		      void (*text)(struct cli *c, yyjson_val *root))
@@ -293,7 +294,10 @@ int cli_about_session(struct cli *c,
 
 	req_init(&q, c, c->line.command->name);
 	req_session(&q, 0);
-	if (c->line.command->opts == only_token)
+	if (c->line.command->opts == only_token ||
+	    c->line.command->opts == token_and_op)
 		req_number(&q, "token", 0);
+	if (c->line.command->opts == token_and_op)
+		req_opt(&q, "op", 1);
 	return cli_answer(c, &q, text);
 }

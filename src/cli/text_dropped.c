@@ -19,6 +19,14 @@ void text_dropped(struct cli *c, yyjson_val *report)
 			   STR_ARG(val_str(v, "session")),
 			   COUNT(val_u64(v, "events"), "event"),
 			   STR_ARG(val_str(v, "of")));
+	it = yyjson_arr_iter_with(yyjson_obj_get(report, "identities"));
+	while ((v = yyjson_arr_iter_next(&it))) {
+		out_add(&c->out, STR("as "));
+		out_one_line(&c->out, val_str(v, "id"));
+		out_printf(&c->out, ": %s, %s in those of others\n",
+			   COUNT(val_u64(v, "sessions"), "session"),
+			   COUNT(val_u64(v, "messages"), "message"));
+	}
 	it = yyjson_arr_iter_with(yyjson_obj_get(report, "refused"));
 	while ((v = yyjson_arr_iter_next(&it)))
 		out_printf(&c->out, "left %.*s alone: %.*s\n",

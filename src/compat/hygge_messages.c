@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "compat/ask.h"
 
 int weft_hygge_append_message(struct weft_store *store, const char *session,
@@ -206,7 +207,8 @@ int weft_hygge_add_compaction_marker(struct weft_store *store,
 	text = ask_text(&a, "summary", summary, summary_len);
 	ask_about(&a, "compact", id);
 	ask_add_text(&a, "after", last);
-	ask_add_any(&a, "summary", text);
+	if (!text_is_blank(text))
+		ask_add_any(&a, "summary", text);
 	ask_add_u64(&a, "tokens_saved", tokens_saved);
 	answer = ask_answer(&a);
 	buf_init(&out, 0);

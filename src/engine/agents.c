@@ -17,14 +17,13 @@
 
 /* ---- the book of a user ---- */
 
-static int book_key(struct engine *e, struct weft_str user, struct arena *a,
+/* `name`: of the person, see route/person.h. */
+static int book_key(struct engine *e, struct weft_str name, struct arena *a,
 		    struct weft_str *ret, struct weft_error *err)
 {
-	struct weft_str clean = norm_clean(user, a);
-
-	if (clean.len == 0)
+	if (name.len == 0)
 		return fail(err, WEFT_INVALID, "user: must not be empty");
-	*ret = NORM_JOIN(a, STR("book:user:"), clean);
+	*ret = NORM_JOIN(a, STR("book:user:"), name);
 	if (!ret->ptr || a->failed)
 		return arena_error(a, err);
 	return request_check_name(*ret, "user", engine_limits(e), err);
@@ -43,18 +42,25 @@ static int read_book(struct engine *e, struct weft_str key, struct arena *a,
 	return engine_session(e, &name.session, a, ret, err);
 }
 
-int engine_user_agent(struct engine *e, struct weft_str user, struct arena *a,
-		      struct weft_str *ret, struct weft_error *err)
+static int agent_in_book(struct engine *e, struct weft_str name,
+			 struct arena *a, struct weft_str *ret,
+			 struct weft_error *err)
 {
 	struct session_rec book;
 	struct weft_str key;
-	int r = book_key(e, user, a, &key, err);
+	int r = book_key(e, name, a, &key, err);
 
 	if (r == WEFT_OK)
 		r = read_book(e, key, a, &book, err);
 	if (r == WEFT_OK)
 		*ret = id_is_zero(&book.id) ? STR("") : book.agent;
 	return r;
+}
+
+int engine_user_agent(struct engine *e, struct weft_str user, struct arena *a,
+		      struct weft_str *ret, struct weft_error *err)
+{
+	return agent_in_book(e, routing_person(e, user, a).name, a, ret, err);
 }
 
 static int make_book(struct engine *e, struct weft_str key,
@@ -103,9 +109,9 @@ int engine_set_user_agent(struct engine *e, struct weft_str user,
 			  struct weft_str agent, struct arena *a,
 			  struct weft_error *err)
 {
+	struct weft_str name = routing_person(e, user, a).name, key;
 	struct session_rec book;
-	struct weft_str key;
-	int r = book_key(e, user, a, &key, err);
+	int r = book_key(e, name, a, &key, err);
 
 	if (r == WEFT_OK)
 		r = text_check_line(agent, engine_limits(e)->name_bytes,
@@ -115,7 +121,7 @@ int engine_set_user_agent(struct engine *e, struct weft_str user,
 	if (r != WEFT_OK)
 		return r;
 	if (id_is_zero(&book.id) && agent.len)
-		r = make_book(e, key, norm_clean(user, a), agent, &book, err);
+		r = make_book(e, key, name, agent, &book, err);
 	/* Nothing to forget, or it is so already. */
 	if (r != WEFT_OK || str_eq(book.agent, agent))
 		return r;
@@ -204,7 +210,7 @@ static int last_used(struct engine *e, const struct config *c,
 		     struct weft_error *err)
 {
 	struct weft_str agent = STR("");
-	int s = engine_user_agent(e, r->sender, a, &agent, err);
+	int s = agent_in_book(e, r->who.name, a, &agent, err);
 
 	*ret = STR("");
 	/* An id that is too long for a book has none. */

@@ -61,4 +61,20 @@ int dropping_sort(struct dropping *d, struct weft_id *ids, size_t n,
 int dropping_refuse(struct dropping *d, const struct weft_id *session,
 		    const struct weft_error *why);
 
+/* ---- drop_whom.c: a person ---- */
+
+/* Whom the caller means: INVALID, AMBIGUOUS. */
+int whom_find(struct dropping *d, struct weft_str user, struct person *ret);
+/* Whether a session is theirs alone. */
+bool whom_owns(const struct person *p, const struct session_rec *rec,
+	       struct arena *a);
+/* Count in the report what was found under one of their ids. */
+int whom_note(struct dropping *d, struct weft_str id, uint64_t sessions,
+	      uint64_t messages);
+/* Every message of a session's own that says whom it is from. */
+typedef int whom_visit(struct dropping *d, uint64_t seq, struct weft_str from,
+		       struct arena *a, void *arg);
+int whom_each_message(struct dropping *d, const struct weft_id *session,
+		      whom_visit *visit, void *arg);
+
 #endif

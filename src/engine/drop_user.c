@@ -105,33 +105,59 @@ int engine_erase(struct engine *e, const struct weft_id *session,
 
 /* ---- a person ---- */
 
+/* A session, and what channel its bare ids are of. */
+struct place {
+	struct weft_id id;
+	struct weft_str channel;
+};
+
 /* A person, and all sessions: also what was said in those that are theirs may
  * be kept, for forks of others. */
-struct person {
-	struct weft_str user;
-	struct weft_id *all, *theirs;
+struct leaving {
+	struct person whom;
+	struct place *all;
+	struct weft_id *theirs;
 	size_t n_all, room_all, n_theirs, room_theirs;
 };
 
-static int add_to(struct dropping *d, struct weft_id **v, size_t *n,
-		  size_t *room, const struct weft_id *id)
+static int add_place(struct dropping *d, struct leaving *l,
+		     const struct session_rec *rec)
 {
-	*v = dropping_grow(d, *v, *n, room, sizeof(**v));
-	if (!*v)
+	struct weft_str channel = STR("");
+	struct place *v =
+		dropping_grow(d, l->all, l->n_all, &l->room_all, sizeof(*v));
+
+	if (!v)
 		return arena_error(d->arena, d->err);
-	(*v)[(*n)++] = *id;
+	/* Channels are few, and neighbours mostly of the same. */
+	if (l->n_all && str_eq(v[l->n_all - 1].channel, rec->channel))
+		channel = v[l->n_all - 1].channel;
+	else if (rec->channel.len)
+		channel = arena_str(d->arena, rec->channel);
+	l->all = v;
+	v[l->n_all++] = (struct place){ rec->id, channel };
 	return WEFT_OK;
 }
 
 static int note_session(struct dropping *d, const struct session_rec *rec,
 			void *arg)
 {
-	struct person *p = arg;
-	int r = add_to(d, &p->all, &p->n_all, &p->room_all, &rec->id);
+	struct leaving *l = arg;
+	CLEANUP(arena_done) struct arena a;
+	struct weft_id *v;
+	int r = add_place(d, l, rec);
 
-	if (r < 0 || rec->purged_at || !str_eq(rec->user, p->user))
+	arena_init(&a, MIB(1));
+	if (r < 0 || !whom_owns(&l->whom, rec, &a))
 		return r;
-	return add_to(d, &p->theirs, &p->n_theirs, &p->room_theirs, &rec->id);
+	v = dropping_grow(d, l->theirs, l->n_theirs, &l->room_theirs,
+			  sizeof(*v));
+	if (!v)
+		return arena_error(d->arena, d->err);
+	l->theirs = v;
+	v[l->n_theirs++] = rec->id;
+	return whom_note(d, person_shown(&l->whom, rec->user, rec->channel, &a),
+			 1, 0);
 }
 
 /* Purge one session; what is refused alone is told of. */
@@ -150,12 +176,12 @@ static int purge_theirs(struct dropping *d, const struct weft_id *id)
 	return r;
 }
 
-static int purge_all(struct dropping *d, const struct person *p)
+static int purge_all(struct dropping *d, const struct leaving *l)
 {
-	int r = dropping_sort(d, p->theirs, p->n_theirs, true);
+	int r = dropping_sort(d, l->theirs, l->n_theirs, true);
 
-	for (size_t i = 0; i < p->n_theirs && r == WEFT_OK; i++)
-		r = purge_theirs(d, &p->theirs[i]);
+	for (size_t i = 0; i < l->n_theirs && r == WEFT_OK; i++)
+		r = purge_theirs(d, &l->theirs[i]);
 	return r;
 }
 
@@ -176,68 +202,39 @@ static int take_book(struct dropping *d, struct weft_str user)
 	return purge_theirs(d, &name.session);
 }
 
-/* Whether a message says that this person sent it. */
-static int is_from(const struct store_event *e, struct weft_str user,
-		   struct arena *a, bool *ret, struct weft_error *err)
+/* One for each name that they have, or had before they were linked. */
+static int take_books(struct dropping *d, const struct person *p)
 {
-	struct weft_str sender;
-	int r;
+	int r = take_book(d, p->name);
 
-	*ret = false;
-	if (e->type != EVENT_MESSAGE || e->state == STATE_DAMAGED)
-		return WEFT_OK;
-	r = message_sender(e->body, a, &sender, err);
-	*ret = r == WEFT_OK && str_eq(sender, user);
+	for (size_t i = 0; i < p->ids.n && r == WEFT_OK; i++)
+		r = take_book(d, p->ids.v[i]);
 	return r;
 }
 
-/* What they said in one session of others: *ret are its numbers. */
-static int find_said(struct dropping *d, const struct weft_id *id,
-		     struct weft_str user, uint64_t **ret, size_t *ret_n)
+/* What they said in one session of others, by its numbers. */
+struct said {
+	const struct person *whom;
+	struct weft_str channel;
+	uint64_t *v;
+	size_t n, room;
+	uint64_t last; /* what is behind it goes anyway */
+};
+
+static int note_said(struct dropping *d, uint64_t seq, struct weft_str from,
+		     struct arena *a, void *arg)
 {
-	struct event_range range = {
-		.session = *id,
-		.first = 1,
-		.last = UINT64_MAX,
-		.types = UINT64_C(1) << EVENT_MESSAGE,
-	};
-	struct store *s = d->engine->store;
-	struct event_page page = { .done = 0 };
-	CLEANUP(arena_done) struct arena a;
-	size_t room = 0;
-	int r = WEFT_OK;
+	struct said *s = arg;
+	uint64_t *v;
 
-	arena_init(&a, 0);
-	while (r == WEFT_OK && !page.done) {
-		arena_reset(&a);
-		r = s->ops->read_events(s, &range, &a, &page, d->err);
-		/* Purged by somebody else, with nothing left. */
-		if (r == WEFT_NOT_FOUND)
-			return WEFT_OK;
-		if (r < 0 || page.n == 0)
-			break;
-		for (size_t i = 0; i < page.n && r == WEFT_OK; i++) {
-			bool theirs;
-
-			r = is_from(&page.v[i], user, &a, &theirs, d->err);
-			if (r < 0 || !theirs)
-				continue;
-			if (*ret_n == room) {
-				uint64_t *v;
-
-				room = room ? 2 * room : 16;
-				v = ARENA_ARRAY(d->arena, uint64_t, room);
-				if (!v)
-					return arena_error(d->arena, d->err);
-				if (*ret_n)
-					memcpy(v, *ret, *ret_n * sizeof(*v));
-				*ret = v;
-			}
-			(*ret)[(*ret_n)++] = page.v[i].seq;
-		}
-		range.first = page.v[page.n - 1].last + 1;
-	}
-	return r;
+	if (seq > s->last || !person_sent(s->whom, from, s->channel, a))
+		return WEFT_OK;
+	v = dropping_grow(d, s->v, s->n, &s->room, sizeof(*v));
+	if (!v)
+		return arena_error(d->arena, d->err);
+	s->v = v;
+	v[s->n++] = seq;
+	return whom_note(d, person_id(s->channel, from, a), 0, 1);
 }
 
 /* Whether the report has it as refused. */
@@ -251,25 +248,27 @@ static bool is_refused(const struct dropping *d, const struct weft_id *id)
 }
 
 /* Erase it, so many at once as a request may name. */
-static int erase_said(struct dropping *d, const struct weft_id *id,
-		      struct weft_str user)
+static int erase_said(struct dropping *d, const struct place *place,
+		      const struct person *whom)
 {
 	uint64_t max = engine_limits(d->engine)->batch_messages;
+	struct said said = {
+		.whom = whom,
+		.channel = place->channel,
+		.last = dropping_last(d, &place->id),
+	};
 	struct weft_error *err = d->err, why = { 0 };
-	uint64_t *seqs = NULL;
-	uint64_t last = dropping_last(d, id);
-	size_t n = 0;
-	int r = last ? find_said(d, id, user, &seqs, &n) : WEFT_OK;
+	int r = WEFT_OK;
 
-	while (n && seqs[n - 1] > last)
-		n--;
+	if (said.last)
+		r = whom_each_message(d, &place->id, note_said, &said);
 	d->err = &why;
-	for (size_t i = 0; i < n && r == WEFT_OK; i += (size_t)max)
-		r = dropping_erase(d, id, seqs + i,
-				   (size_t)u64_min(max, n - i));
+	for (size_t i = 0; i < said.n && r == WEFT_OK; i += (size_t)max)
+		r = dropping_erase(d, &place->id, said.v + i,
+				   (size_t)u64_min(max, said.n - i));
 	d->err = err;
 	if (r == WEFT_LEASED)
-		return dropping_refuse(d, id, &why);
+		return dropping_refuse(d, &place->id, &why);
 	if (r < 0 && err && why.code)
 		*err = why;
 	return r;
@@ -279,24 +278,24 @@ int engine_purge_user(struct engine *e, struct weft_str user, bool dry,
 		      struct arena *a, struct drop_report *ret,
 		      struct weft_error *err)
 {
-	struct person person = { .user = user };
+	struct leaving l = { .n_all = 0 };
 	struct dropping d;
 	int r;
 
 	dropping_init(&d, e, a, ret, err);
 	d.dry = dry;
-	if (!user.len)
-		return fail(err, WEFT_INVALID, "user: may not be empty");
-	r = dropping_each(&d, note_session, &person);
+	r = whom_find(&d, user, &l.whom);
 	if (r == WEFT_OK)
-		r = purge_all(&d, &person);
+		r = dropping_each(&d, note_session, &l);
 	if (r == WEFT_OK)
-		r = take_book(&d, user);
+		r = purge_all(&d, &l);
+	if (r == WEFT_OK)
+		r = take_books(&d, &l.whom);
 	if (r == WEFT_OK)
 		r = dropping_sweep(&d);
-	for (size_t i = 0; i < person.n_all && r == WEFT_OK; i++) {
-		if (!is_refused(&d, &person.all[i]))
-			r = erase_said(&d, &person.all[i], user);
+	for (size_t i = 0; i < l.n_all && r == WEFT_OK; i++) {
+		if (!is_refused(&d, &l.all[i].id))
+			r = erase_said(&d, &l.all[i], &l.whom);
 	}
 	return r == WEFT_OK ? dropping_end(&d) : r;
 }

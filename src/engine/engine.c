@@ -44,7 +44,7 @@ int engine_start(struct store *store, const struct clock_source *clock,
 	if (clock)
 		e->clock = *clock;
 	e->process = process_generation();
-	e->read_only = flags & WEFT_OPEN_READ_ONLY;
+	e->read_only = (flags & WEFT_OPEN_READ_ONLY) || store->read_only;
 	routing_init(&e->routing);
 	queue_init(&e->queue, (size_t)store->limits.queue,
 		   (int64_t)store->limits.idle_ms * 1000);
@@ -149,9 +149,8 @@ static int admit(struct engine *e, struct request *q, struct weft_error *err)
 {
 	int r = engine_check_process(e, err);
 
-	if (r == WEFT_OK && e->read_only)
-		r = fail(err, WEFT_READ_ONLY,
-			 "the store was opened for reading only");
+	if (r == WEFT_OK && e->read_only && !request_may_change_nothing(q))
+		r = fail_read_only(err);
 	if (r == WEFT_OK)
 		r = committer_check(e, err);
 	if (r == WEFT_OK)
@@ -163,7 +162,7 @@ static int admit(struct engine *e, struct request *q, struct weft_error *err)
 
 int engine_submit(struct engine *e, struct request *q, struct weft_error *err)
 {
-	int r = admit(e, q, err);
+	int r = e->read_only ? fail_read_only(err) : admit(e, q, err);
 
 	return r < 0 ? r : queue_push(&e->queue, q, err);
 }
@@ -175,6 +174,8 @@ int engine_run(struct engine *e, struct request *q, struct weft_error *err)
 
 	if (r < 0)
 		return r;
+	if (e->read_only)
+		return engine_foresee(e, q, err);
 	q->done = NULL;
 	r = queue_join(&e->queue, q, &leads, err);
 	if (r < 0)

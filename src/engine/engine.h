@@ -168,12 +168,15 @@ struct request {
 	uint32_t ret_replayed; /* known op: nothing was written */
 	uint32_t ret_created;  /* CREATE, ROUTE: 0 if the key existed already */
 	uint32_t ret_changed;  /* how many events were written */
+	uint32_t ret_several;  /* ROUTE: more than one person speaks */
 	struct weft_id ret_promoted; /* ROUTE: it goes on from this one */
 	struct weft_id
 		ret_displaced;  /* and this one had its key for an alias */
 	struct lease ret_lease; /* LEASE: what was given; token 0: nothing */
 	struct weft_id *ret_sessions; /* PURGE: with its subagents */
 	size_t n_ret_sessions;
+	struct name_rec *ret_lost; /* RESTORE: names that are others' now */
+	size_t n_ret_lost;
 	struct rewrite_answer ret_rewrite;
 
 	/* Owns the request from here on; engine_run leaves it NULL. */
@@ -259,8 +262,9 @@ int engine_last_session(struct engine *e, struct weft_str user,
 struct route_end {
 	struct weft_id session; /* zero: there is none */
 	bool created;
-	bool over;       /* it was found, and a new one follows it */
-	bool other_role; /* whoever speaks may do other things now */
+	bool over;    /* it was found, and a new one follows it */
+	bool lacks;   /* it was found, and does not say all yet */
+	bool several; /* more than one person speaks there */
 	/* The one with an older name that it goes on from, or would. */
 	struct weft_id promoted;
 	/* The one that had its key for an alias, and loses it. */
@@ -396,6 +400,12 @@ struct drop_refusal {
 	struct weft_error err;
 };
 
+/* What was found of a person under one of their identities. */
+struct drop_identity {
+	struct weft_str id;
+	uint64_t sessions, messages;
+};
+
 /* What went, or would go. */
 struct drop_report {
 	uint64_t sessions, events, bytes, blobs;
@@ -403,6 +413,8 @@ struct drop_report {
 	size_t n_holds;
 	struct drop_refusal *refused;
 	size_t n_refused;
+	struct drop_identity *identities; /* of a person */
+	size_t n_identities, room_identities;
 };
 
 /*
@@ -428,8 +440,12 @@ int engine_purge(struct engine *e, const struct weft_id *sessions, size_t n,
 		 uint64_t token, bool dry, struct arena *a,
 		 struct drop_report *ret, struct weft_error *err);
 
-/* Purge a person: the sessions and the book that are theirs, and what they
- * said in those of others. */
+/*
+ * Purge a person: the conversations and the book that are theirs alone, and
+ * what they said in those of others and of groups.  `user` is the name of an
+ * identity link or one of its ids, "channel:id", or what a program has called
+ * them; AMBIGUOUS: an id that is known on several channels.
+ */
 int engine_purge_user(struct engine *e, struct weft_str user, bool dry,
 		      struct arena *a, struct drop_report *ret,
 		      struct weft_error *err);

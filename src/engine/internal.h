@@ -9,6 +9,7 @@
 #include "engine/plan.h"
 #include "engine/queue.h"
 #include "engine/watch.h"
+#include "model/body.h"
 
 /* See committer.c. */
 struct committer {
@@ -83,11 +84,40 @@ int request_check_name(struct weft_str name, const char *field,
 		       const struct store_limits *limits,
 		       struct weft_error *err);
 
-/* ---- route.c ---- */
+/* ---- foresee.c ---- */
+
+int fail_read_only(struct weft_error *err);
+
+/* Whether there may be an answer to it where nothing can be written. */
+bool request_may_change_nothing(const struct request *q);
+
+/* Answer a request that changes nothing, by reading; READ_ONLY if it would
+ * change something. */
+int engine_foresee(struct engine *e, struct request *q, struct weft_error *err);
+
+/* ---- route_hit.c ---- */
 
 /* CONFLICT unless a session that was found is the one that is meant. */
 int route_check_hit(const struct route *r, const struct session_rec *rec,
 		    bool holds_person, struct arena *a, struct weft_error *err);
+
+/* CONFLICT if a session that was never routed is another person's. */
+int route_check_owner(const struct route *r, const struct session_rec *rec,
+		      struct arena *a, struct weft_error *err);
+
+/* Whose the conversation of a route is; empty: nobody's own. */
+struct weft_str route_owner(const struct route *r);
+
+/* What a session that was found does not say yet. */
+struct route_lacks {
+	struct routed_patch patch; /* but for the scope */
+	bool scope;   /* and derived names, as far as they are free */
+	bool several; /* more than one person was heard in it */
+};
+void route_find_lacks(const struct route *r, const struct session_rec *rec,
+		      struct arena *a, struct route_lacks *ret);
+
+/* ---- route.c ---- */
 
 /* Whether a session that has the key of a route for an alias loses it: see
  * route_outranks(). */
@@ -126,6 +156,13 @@ void routed_fill(const struct route *r, const struct route_end *end,
 int agents_choose(struct engine *e, const struct config *c,
 		  const struct route_request *q, struct arena *a,
 		  struct route *r, struct weft_error *err);
+
+/* Whom a text means, and whoever has this id on this channel or, of the name of
+ * a link, is called so: by the links that are configured now. */
+struct person routing_person(struct engine *e, struct weft_str text,
+			     struct arena *a);
+struct person routing_sender(struct engine *e, struct weft_str channel,
+			     struct weft_str id, struct arena *a);
 
 /* What maintenance goes by, as it is configured now. */
 struct upkeep {

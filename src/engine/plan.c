@@ -115,6 +115,9 @@ static void reset_answer(struct request *q)
 	q->ret_lease = (struct lease){ 0 };
 	q->ret_sessions = NULL;
 	q->n_ret_sessions = 0;
+	q->ret_several = 0;
+	q->ret_lost = NULL;
+	q->n_ret_lost = 0;
 	q->ret_rewrite = (struct rewrite_answer){ 0 };
 }
 

@@ -215,10 +215,28 @@ static int freed_names(struct plan *p, const struct plan_session *s,
 	return r < 0 ? r : derive_event(&scratch, e, NULL, ret, err);
 }
 
+/* Somebody has taken a name since; the answer says who. */
+static int note_lost(struct request *q, const struct name_rec *freed,
+		     const struct name_rec *now, size_t n_max,
+		     struct weft_error *err)
+{
+	struct name_rec *lost;
+
+	if (!q->ret_lost)
+		q->ret_lost = ARENA_ARRAY(&q->arena, struct name_rec, n_max);
+	if (!q->ret_lost)
+		return arena_error(&q->arena, err);
+	lost = &q->ret_lost[q->n_ret_lost++];
+	*lost = (struct name_rec){ .name = arena_str(&q->arena, freed->name),
+				   .session = now->session,
+				   .kind = freed->kind };
+	return lost->name.ptr ? WEFT_OK : arena_error(&q->arena, err);
+}
+
 /* Those of them that nobody has taken since, with their next version. */
-static int names_still_free(struct plan *p, const struct plan_session *s,
-			    struct name_rec **ret, size_t *ret_n,
-			    struct weft_error *err)
+static int names_still_free(struct plan *p, struct request *q,
+			    const struct plan_session *s, struct name_rec **ret,
+			    size_t *ret_n, struct weft_error *err)
 {
 	struct op_list freed;
 	struct name_rec *v;
@@ -238,8 +256,13 @@ static int names_still_free(struct plan *p, const struct plan_session *s,
 		r = plan_find_name(p, freed.v[i].u.name->name, &x, err);
 		if (r < 0)
 			return r;
-		if (!id_is_zero(&x->rec.session))
+		if (!id_is_zero(&x->rec.session)) {
+			r = note_lost(q, freed.v[i].u.name, &x->rec, freed.n,
+				      err);
+			if (r < 0)
+				return r;
 			continue;
+		}
 		v[n] = *freed.v[i].u.name;
 		v[n].session = s->rec.id;
 		v[n++].ver = x->rec.ver + 1;
@@ -267,7 +290,7 @@ int plan_restore(struct plan *p, struct request *q, struct weft_error *err)
 	if (r == WEFT_OK)
 		r = plan_check_room(s, 1, err);
 	if (r == WEFT_OK)
-		r = names_still_free(p, s, &v, &n, err);
+		r = names_still_free(p, q, s, &v, &n, err);
 	if (r < 0)
 		return r;
 	return add_names_event(p, q, s, EVENT_RESTORE, v, n, err);

@@ -366,6 +366,8 @@ static int bare_body(struct rewriting *w, const struct store_event *e)
 	note_names(w, e, &ops);
 	buf_reset(&w->plan->body);
 	bare = drop_bare(&said);
+	/* Who sent what is left may only be known together with it. */
+	bare.channel = w->s->rec.channel;
 	if (e->type == EVENT_PURGE)
 		body_names(&w->plan->body, NULL, 0);
 	else

@@ -21,8 +21,9 @@ static int find_holder(struct plan *p, struct weft_str name,
 	return plan_find(p, &(*ret_name)->rec.session, ret, err);
 }
 
-/* Those of the request's aliases that are free, as far as there is room. */
-static int free_aliases(struct plan *p, const struct request *q,
+/* Those of the request's aliases that are free, as far as there is room beside
+ * `n_held` names. */
+static int free_aliases(struct plan *p, const struct request *q, size_t n_held,
 			struct plan_new_names *names, struct weft_error *err)
 {
 	names->aliases =
@@ -36,7 +37,7 @@ static int free_aliases(struct plan *p, const struct request *q,
 		if (r < 0)
 			return r;
 		if (id_is_zero(&x->rec.session) && !plan_is_taken(names, x) &&
-		    names->n_aliases + 1 < p->limits->names)
+		    names->n_aliases + n_held < p->limits->names)
 			names->aliases[names->n_aliases++] = x;
 	}
 	return WEFT_OK;
@@ -54,6 +55,48 @@ static int join_person(struct plan *p, struct request *q,
 	return r == WEFT_LIMIT ? WEFT_OK : r;
 }
 
+/* The names that a session which was never routed is given now. */
+static int find_new_names(struct plan *p, const struct request *q,
+			  const struct plan_session *s,
+			  struct plan_new_names *ret, struct weft_error *err)
+{
+	struct name_rec *held;
+	size_t n;
+	int r = plan_names_of(p, s, &held, &n, err);
+
+	return r < 0 ? r : free_aliases(p, q, n, ret, err);
+}
+
+/* Write down what a session that was found does not say yet: all of it in one
+ * write, or nothing if it says everything. */
+static int complete(struct plan *p, struct request *q, struct plan_session *s,
+		    struct weft_error *err)
+{
+	const struct weft_str no_op = { NULL, 0 };
+	struct plan_new_names names = { 0 };
+	struct route_lacks lacks;
+	int r = WEFT_OK;
+
+	route_find_lacks(q->route, &s->rec, &p->arena, &lacks);
+	q->ret_several = lacks.several;
+	if (lacks.scope) {
+		lacks.patch.scope = q->create.scope;
+		r = find_new_names(p, q, s, &names, err);
+	}
+	if (r == WEFT_OK && p->arena.failed)
+		r = arena_error(&p->arena, err);
+	if (r < 0 || routed_patch_is_empty(&lacks.patch))
+		return r;
+	r = plan_check_room(s, 1 + names.n_aliases, err);
+	if (r < 0)
+		return r;
+	buf_reset(&p->body);
+	body_routed(&p->body, &lacks.patch);
+	r = plan_add_body(p, s, EVENT_PATCH, no_op, (uint32_t)names.n_aliases,
+			  err);
+	return r < 0 ? r : plan_add_aliases(p, s, &names, err);
+}
+
 /* Answer with a session that was found, or with the one that follows it. */
 static int take_found(struct plan *p, struct request *q, struct plan_session *s,
 		      bool holds_person, struct weft_error *err)
@@ -62,8 +105,10 @@ static int take_found(struct plan *p, struct request *q, struct plan_session *s,
 				err);
 
 	plan_answer_existing(q, &s->rec);
-	if (r < 0 || !route_is_over(q->route, &s->rec, p->now_ms))
+	if (r < 0)
 		return r;
+	if (!route_is_over(q->route, &s->rec, p->now_ms))
+		return complete(p, q, s, err);
 	return plan_begin_anew(p, q, s, err);
 }
 
@@ -120,10 +165,12 @@ static int make_session(struct plan *p, struct request *q,
 {
 	const struct weft_id no_root = { { 0 } };
 	struct plan_session *older = NULL;
-	int r = free_aliases(p, q, names, err);
+	int r = free_aliases(p, q, 1, names, err);
 
 	if (r == WEFT_OK)
 		r = find_older(p, q, &older, err);
+	if (r == WEFT_OK && older)
+		r = route_check_owner(q->route, &older->rec, &p->arena, err);
 	if (r == WEFT_OK && displaced)
 		r = plan_drop_names(p, displaced, &names->key->rec, 1, err);
 	if (r < 0)

@@ -96,6 +96,22 @@ static int find_prefix(struct engine *e, struct weft_str name, struct arena *a,
 	return find_only(e, name, &q, a, ret, err);
 }
 
+static int fail_unknown(struct weft_str name, struct weft_error *err)
+{
+	struct weft_id low, high;
+	/* All ids of these centuries begin with it. */
+	bool too_short = name.len < PREFIX_MIN && name.ptr[0] == '0' &&
+			 id_prefix_range(name, &low, &high);
+
+	if (too_short)
+		return fail(err, WEFT_NOT_FOUND,
+			    "no session '%.*s'; the beginning of an id needs "
+			    "%d characters or more",
+			    STR_ARG(name), PREFIX_MIN);
+	return fail(err, WEFT_NOT_FOUND, "no session '%.*s'",
+		    STR_ARG(text_cut(name, 64)));
+}
+
 int resolve_quickly(struct engine *e, struct weft_str name, struct weft_id *ret,
 		    struct weft_error *err)
 {
@@ -129,8 +145,7 @@ int resolve_quickly(struct engine *e, struct weft_str name, struct weft_id *ret,
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return fail(err, WEFT_NOT_FOUND, "no session '%.*s'",
-			    STR_ARG(text_cut(name, 64)));
+		return fail_unknown(name, err);
 	*ret = id;
 	return WEFT_OK;
 }

@@ -101,6 +101,36 @@ static int copy_upkeep(const struct config *c, struct arena *a,
 	return a->failed ? arena_error(a, err) : WEFT_OK;
 }
 
+struct person routing_person(struct engine *e, struct weft_str text,
+			     struct arena *a)
+{
+	static const struct identity_links nobody;
+	struct person p;
+
+	(void)pthread_rwlock_rdlock(&e->routing.lock);
+	p = person_of_text(
+		e->routing.config ? &e->routing.config->config.links : &nobody,
+		text, a);
+	(void)pthread_rwlock_unlock(&e->routing.lock);
+	return p;
+}
+
+struct person routing_sender(struct engine *e, struct weft_str channel,
+			     struct weft_str id, struct arena *a)
+{
+	static const struct identity_links nobody;
+	struct identity who;
+	struct person p;
+
+	(void)pthread_rwlock_rdlock(&e->routing.lock);
+	who = identity_of(e->routing.config ? &e->routing.config->config.links :
+					      &nobody,
+			  channel, id, true, a);
+	p = person_of_sender(&who, channel, a);
+	(void)pthread_rwlock_unlock(&e->routing.lock);
+	return p;
+}
+
 int routing_upkeep(struct engine *e, struct arena *a, struct upkeep *ret,
 		   struct weft_error *err)
 {
@@ -192,6 +222,19 @@ static int allocate(struct engine *e, const struct config *c,
 	return route_allocate(c, q, a, r, err);
 }
 
+/* What a session is listed by has a limit; what is too long is not known. */
+static void forget_long_texts(struct engine *e, struct route *r)
+{
+	uint64_t max = engine_limits(e)->name_bytes;
+
+	if (r->who.name.len > max)
+		r->who = (struct person){ .bare = false };
+	if (r->channel.len > max)
+		r->channel = STR("");
+	if (r->role.len > max)
+		r->role = STR("");
+}
+
 int engine_choose(struct engine *e, const struct route_request *q,
 		  struct arena *a, struct route *ret, struct weft_error *err)
 {
@@ -199,7 +242,11 @@ int engine_choose(struct engine *e, const struct route_request *q,
 
 	if (s == WEFT_OK)
 		s = check_texts(q, err);
-	return s == WEFT_OK ? with_config(e, choose, q, a, ret, err) : s;
+	if (s == WEFT_OK)
+		s = with_config(e, choose, q, a, ret, err);
+	if (s == WEFT_OK)
+		forget_long_texts(e, ret);
+	return s;
 }
 
 int engine_allocate(struct engine *e, const struct route_request *q,
@@ -224,40 +271,6 @@ int engine_resolve_route(struct engine *e, const struct route_request *q,
 }
 
 /* ---- is it the one? ---- */
-
-static int fail_other(const struct route *r, const struct session_rec *rec,
-		      const struct scope *stored, struct arena *a,
-		      struct weft_error *err)
-{
-	struct weft_str found = scope_signature(stored, a);
-	struct weft_str asked = scope_signature(&r->scope, a);
-	char id[WEFT_ID_CHARS + 1];
-
-	id_format(&rec->id, id);
-	return fail(err, WEFT_CONFLICT,
-		    "'%.*s' is session %s of another conversation: it is of "
-		    "'%.*s', this is '%.*s'",
-		    STR_ARG(text_cut(r->key, 80)), id,
-		    STR_ARG(text_cut(found, 120)),
-		    STR_ARG(text_cut(asked, 120)));
-}
-
-int route_check_hit(const struct route *r, const struct session_rec *rec,
-		    bool holds_person, struct arena *a, struct weft_error *err)
-{
-	struct scope stored;
-	int e;
-
-	/* Somebody gave it this key by hand: there is nothing to compare. */
-	if (rec->scope.len == 0)
-		return WEFT_OK;
-	e = scope_parse(rec->scope, a, &stored, err);
-	if (e != WEFT_OK)
-		return e;
-	return route_fits(r, &stored, holds_person) ?
-		       WEFT_OK :
-		       fail_other(r, rec, &stored, a, err);
-}
 
 int route_displaces(const struct route *r, const struct name_rec *name,
 		    const struct session_rec *rec, struct arena *a, bool *ret,
@@ -319,17 +332,19 @@ struct config_reset routing_policy(struct engine *e, struct weft_str channel)
 }
 
 /* Whom people share a conversation with, they should know. */
-static void say_shared(struct route *r, const struct session_rec *rec,
-		       struct arena *a)
+static void say_several(struct route *r, struct weft_str before,
+			struct arena *a)
 {
-	if (!r->shared || rec->user.len == 0 || r->sender.len == 0 ||
-	    str_eq(rec->user, r->sender))
-		return;
-	route_warn(r, a,
-		   "more than one person speaks here: '%.*s' began it, this is "
-		   "'%.*s', and both read everything",
-		   STR_ARG(text_cut(rec->user, 64)),
-		   STR_ARG(text_cut(r->sender, 64)));
+	if (before.len == 0 || str_eq(before, STR(PERSON_SEVERAL)))
+		route_warn(r, a,
+			   "more than one person speaks here, and all of them "
+			   "read everything");
+	else
+		route_warn(r, a,
+			   "more than one person speaks here: '%.*s' began it, "
+			   "this is '%.*s', and both read everything",
+			   STR_ARG(text_cut(before, 64)),
+			   STR_ARG(text_cut(r->who.name, 64)));
 }
 
 static void say_over(struct route *r, const struct session_rec *rec,
@@ -435,7 +450,7 @@ static int look_for_older(struct engine *e, const struct route *r,
 		if (s == WEFT_OK && !id_is_zero(&name.session) &&
 		    route_may_promote(&name, &rec)) {
 			*ret = rec.id;
-			return WEFT_OK;
+			return route_check_owner(r, &rec, a, err);
 		}
 	}
 	return WEFT_OK;
@@ -497,6 +512,7 @@ static int find_by_reading(struct engine *e, struct route *r, struct arena *a,
 			   struct weft_error *err)
 {
 	bool settled = false, displaces = false;
+	struct route_lacks lacks;
 	struct held h;
 	int s = read_held(e, r, a, &h, err);
 
@@ -514,9 +530,11 @@ static int find_by_reading(struct engine *e, struct route *r, struct arena *a,
 		return s;
 	*ret_by_person = h.by_person;
 	ret->session = h.rec.id;
-	ret->other_role = r->role.len && str_eq(h.rec.user, r->sender) &&
-			  !str_eq(h.rec.user_role, r->role);
-	say_shared(r, &h.rec, a);
+	route_find_lacks(r, &h.rec, a, &lacks);
+	ret->lacks = lacks.scope || !routed_patch_is_empty(&lacks.patch);
+	ret->several = lacks.several;
+	if (lacks.several)
+		say_several(r, h.rec.user, a);
 	s = say_diverged(e, r, &h.rec, a, err);
 	if (s != WEFT_OK)
 		return s;
@@ -559,12 +577,6 @@ static int take_names(struct engine *e, struct request *q,
 	return WEFT_OK;
 }
 
-/* A text that a session is listed by; one that is too long is none. */
-static struct weft_str short_text(struct engine *e, struct weft_str s)
-{
-	return s.len <= engine_limits(e)->name_bytes ? s : STR("");
-}
-
 /* What the session begins with; all of it outlives the request. */
 static int fill_request(struct engine *e, struct request *q,
 			const struct route *r, struct arena *a,
@@ -578,10 +590,11 @@ static int fill_request(struct engine *e, struct request *q,
 		.kind = KIND_PRIMARY,
 		.key = r->key,
 		.agent = r->agent,
-		.user = short_text(e, r->sender),
-		.channel = short_text(e, r->channel),
-		.user_role = short_text(e, r->role),
+		.user = route_owner(r),
+		.channel = r->channel,
 	};
+	if (q->create.user.len)
+		q->create.user_role = r->role;
 	s = take_names(e, q, r, err);
 	if (s != WEFT_OK || r->own_key)
 		return s;
@@ -594,7 +607,7 @@ static int fill_request(struct engine *e, struct request *q,
 	return q->create.scope.ptr ? WEFT_OK : arena_error(a, err);
 }
 
-static int run_request(struct engine *e, const struct route *r, struct arena *a,
+static int run_request(struct engine *e, struct route *r, struct arena *a,
 		       struct route_end *ret, struct weft_error *err)
 {
 	struct request *q = request_new(REQUEST_ROUTE, err);
@@ -610,6 +623,9 @@ static int run_request(struct engine *e, const struct route *r, struct arena *a,
 		ret->created = q->ret_created != 0;
 		ret->promoted = q->ret_promoted;
 		ret->displaced = q->ret_displaced;
+		/* Somebody else was heard between the look and the write. */
+		if (q->ret_several && !ret->several)
+			say_several(r, STR(""), a);
 	}
 	request_free(q);
 	return s;
@@ -630,42 +646,15 @@ static int foresee(struct engine *e, struct route *r, struct arena *a,
 	return WEFT_OK;
 }
 
-/* What a person may do is what it is now, not when they began. */
-static int set_role(struct engine *e, const struct weft_id *session,
-		    struct weft_str role, struct weft_error *err)
-{
-	CLEANUP(buf_done) struct buf patch = { 0 };
-	struct request *q = request_new(REQUEST_PATCH, err);
-	int s;
-
-	if (!q)
-		return WEFT_NO_MEMORY;
-	buf_init(&patch, KIB(64));
-	buf_add_lit(&patch, "{\"user_role\":");
-	buf_add_json(&patch, role);
-	buf_add_c(&patch, '}');
-	q->session = *session;
-	q->patch = buf_str(&patch);
-	s = buf_error(&patch, err);
-	if (s == WEFT_OK)
-		s = engine_run(e, q, err);
-	request_free(q);
-	return s;
-}
-
-/* What is written down of a message besides: whom it was for, and who spoke. */
-static int take_notes(struct engine *e, const struct route *r,
-		      const struct route_end *end, struct arena *a,
+/* Which agent a person has asked for outlives the conversation. */
+static int take_notes(struct engine *e, const struct route *r, struct arena *a,
 		      struct weft_error *err)
 {
-	int s = WEFT_OK;
+	int s;
 
-	if (e->read_only)
+	if (e->read_only || !r->notes_agent)
 		return WEFT_OK;
-	if (end->other_role)
-		s = set_role(e, &end->session, r->role, err);
-	if (s == WEFT_OK && r->notes_agent)
-		s = engine_set_user_agent(e, r->sender, r->agent, a, err);
+	s = engine_set_user_agent(e, r->who.name, r->agent, a, err);
 	/* An id that is too long for a book has none. */
 	return s == WEFT_LIMIT || s == WEFT_INVALID ? WEFT_OK : s;
 }
@@ -687,12 +676,12 @@ int engine_route(struct engine *e, struct route *r, bool dry, struct arena *a,
 						   WEFT_OK;
 	/* The key of this channel becomes one of the person's names. */
 	if (!id_is_zero(&ret->session) && !ret->over &&
-	    (!by_person || e->read_only))
-		return take_notes(e, r, ret, a, err);
+	    ((!by_person && !ret->lacks) || e->read_only))
+		return take_notes(e, r, a, err);
 	s = run_request(e, r, a, ret, err);
 	if (s == WEFT_OK && !id_is_zero(&ret->displaced))
 		say_displaced(r, &ret->displaced, false, a);
 	if (s == WEFT_OK && !id_is_zero(&ret->promoted))
 		say_promoted(r, &ret->promoted, false, a);
-	return s == WEFT_OK ? take_notes(e, r, ret, a, err) : s;
+	return s == WEFT_OK ? take_notes(e, r, a, err) : s;
 }

@@ -158,6 +158,26 @@ void body_session(struct buf *b, const struct session_rec *rec,
 		add_time(&w, "expires_at", rec->expires_at);
 }
 
+bool routed_patch_is_empty(const struct routed_patch *p)
+{
+	return !p->scope.ptr && !p->user.ptr && !p->channel.ptr &&
+	       !p->user_role.ptr;
+}
+
+void body_routed(struct buf *b, const struct routed_patch *p)
+{
+	struct writer w = writer_of(b);
+
+	if (p->user.ptr)
+		add_text(&w, "user", p->user);
+	if (p->channel.ptr)
+		add_text(&w, "channel", p->channel);
+	if (p->user_role.ptr)
+		add_text(&w, "user_role", p->user_role);
+	if (p->scope.ptr)
+		add_raw(&w, "scope", p->scope);
+}
+
 static void add_name_rec(struct writer *w, const struct name_rec *name)
 {
 	add_text(w, "name", name->name);

@@ -45,6 +45,15 @@ void body_names(struct buf *b, const struct name_rec *names, size_t n);
 /* EVENT_USAGE: what a purged descendant had spent. */
 void body_usage(struct buf *b, const struct totals *spent);
 
+/* EVENT_PATCH: what routing has found out of a session.  A text that is NULL is
+ * left as it is. */
+struct routed_patch {
+	struct weft_str scope; /* JSON */
+	struct weft_str user, channel, user_role;
+};
+bool routed_patch_is_empty(const struct routed_patch *p);
+void body_routed(struct buf *b, const struct routed_patch *p);
+
 /*
  * EVENT_PATCH: a JSON object of changes as a caller gave it, checked against
  * the fields that may change (slug, agent, model, project_dir, user, channel,

@@ -261,13 +261,24 @@ static void inherit_window(const struct derivation *d, yyjson_val *root)
 	record_set_window(d->rec, first, summary, bytes);
 }
 
+/* Only routing says it, where a session begins or when it is found. */
+static void get_scope(const struct derivation *d, const struct body_object *o)
+{
+	struct object_member m;
+	struct object_walk w;
+
+	object_walk_init(&w, o->root, o->text);
+	while (object_walk_next(&w, &m)) {
+		if (str_eq(m.name, STR("scope")) && yyjson_is_obj(m.value))
+			d->rec->scope = m.raw;
+	}
+}
+
 static void apply_session(const struct derivation *d,
 			  const struct body_object *o)
 {
 	struct session_rec *rec = d->rec;
 	yyjson_val *root = o->root;
-	struct object_member m;
-	struct object_walk w;
 
 	rec->created_at = d->e->ts_ms;
 	rec->last_interaction_at = d->e->ts_ms;
@@ -289,11 +300,7 @@ static void apply_session(const struct derivation *d,
 	inherit_window(d, root);
 	/* What a fork shows last is where it forked. */
 	rec->content_seq = rec->fork_seq;
-	object_walk_init(&w, root, o->text);
-	while (object_walk_next(&w, &m)) {
-		if (str_eq(m.name, STR("scope")) && yyjson_is_obj(m.value))
-			rec->scope = m.raw;
-	}
+	get_scope(d, o);
 	apply_settings(d, o);
 	take_key(d, root);
 }
@@ -562,6 +569,7 @@ static int apply_body(const struct derivation *d, struct weft_error *err)
 		apply_session(d, &o);
 		break;
 	case EVENT_PATCH:
+		get_scope(d, &o);
 		apply_settings(d, &o);
 		break;
 	case EVENT_NAME:

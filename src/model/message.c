@@ -171,7 +171,9 @@ static int take_members(struct draft *d, struct weft_error *err)
 		}
 		if (is_reserved(m.name))
 			return fail(err, WEFT_INVALID,
-				    "%.*s: this name is reserved",
+				    "%.*s: this name is reserved; leave it "
+				    "out, or give it another name, and it is "
+				    "kept in x",
 				    STR_ARG(m.name));
 		if (!fits_deeper(m.raw))
 			return fail(err, WEFT_LIMIT,

@@ -211,7 +211,9 @@ static int check_fields(const struct place *p, const struct part_kind *kind,
 	for (size_t i = 0; i < ARRAY_LEN(reserved); i++) {
 		if (yyjson_obj_get(part, reserved[i]))
 			return fail_part(p, WEFT_INVALID_PART, reserved[i],
-					 "this name is reserved", err);
+					 "this name is reserved; leave it out, "
+					 "or give it another name",
+					 err);
 	}
 	return kind->is_call ? check_call(p, part, err) : WEFT_OK;
 }
@@ -223,6 +225,20 @@ static const struct part_kind *find_kind(struct weft_str name)
 			return &kinds[i];
 	}
 	return NULL;
+}
+
+static int fail_kind(const struct place *p, struct weft_str name,
+		     struct weft_error *err)
+{
+	char problem[320];
+	int n = snprintf(problem, sizeof(problem),
+			 "unknown kind of part \"%.*s\"; there are",
+			 STR_ARG(text_cut(name, NAME_SHOWN)));
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		n += snprintf(problem + n, sizeof(problem) - (size_t)n,
+			      i ? ", %s" : " %s", kinds[i].name.ptr);
+	return fail_part(p, WEFT_UNKNOWN_PART_KIND, "type", problem, err);
 }
 
 static int check_part(const struct place *p, yyjson_val *part,
@@ -241,14 +257,8 @@ static int check_part(const struct place *p, yyjson_val *part,
 	if (r != WEFT_OK)
 		return r;
 	kind = find_kind(json_str(type));
-	if (!kind) {
-		struct weft_str name = text_cut(json_str(type), NAME_SHOWN);
-
-		(void)snprintf(problem, sizeof(problem),
-			       "unknown kind of part \"%.*s\"", STR_ARG(name));
-		return fail_part(p, WEFT_UNKNOWN_PART_KIND, "type", problem,
-				 err);
-	}
+	if (!kind)
+		return fail_kind(p, json_str(type), err);
 	if (p->in_result && !kind->in_result) {
 		(void)snprintf(problem, sizeof(problem),
 			       "expected text or image, found %s",

@@ -40,26 +40,6 @@ bool dm_counts_names(const struct config *c)
 
 /* ---- parts of our own keys ---- */
 
-/* `s` without colons. */
-static struct weft_str no_colon(struct weft_str s, struct arena *a)
-{
-	char *to = arena_alloc(a, 3 * s.len + 1);
-	size_t n = 0;
-
-	if (!to)
-		return STR("");
-	for (size_t i = 0; i < s.len; i++) {
-		if (s.ptr[i] == ':' || s.ptr[i] == '%') {
-			memcpy(to + n, s.ptr[i] == ':' ? "%3a" : "%25", 3);
-			n += 3;
-		} else {
-			to[n++] = s.ptr[i];
-		}
-	}
-	to[n] = '\0';
-	return (struct weft_str){ to, n };
-}
-
 /* Whether all of it could be the type of a chat. */
 static bool is_kind(struct weft_str s)
 {
@@ -136,18 +116,18 @@ static struct weft_str identity_text(const struct parts *p, struct arena *a)
 	if (!p->sender.link) {
 		if (name.len == 0)
 			name = p->chat;
-		return NORM_JOIN(a, no_colon(p->channel, a), STR(":"),
+		return NORM_JOIN(a, norm_no_colon(p->channel, a), STR(":"),
 				 name.len ? safe_user(name, a) :
 					    STR("unknown"));
 	}
 	colon = memchr(name.ptr, ':', name.len);
 	if (!colon)
-		return no_colon(name, a);
+		return norm_no_colon(name, a);
 	return NORM_JOIN(
 		a,
-		no_colon((struct weft_str){ name.ptr,
-					    (size_t)(colon - name.ptr) },
-			 a),
+		norm_no_colon((struct weft_str){ name.ptr,
+						 (size_t)(colon - name.ptr) },
+			      a),
 		STR(":"),
 		safe_user(str_skip(name, (size_t)(colon - name.ptr) + 1), a));
 }
@@ -192,7 +172,7 @@ static void our_group(const struct parts *p, struct arena *a, struct route *r)
 	r->scope.channel = p->channel;
 	set_value(r, DIM_CHAT,
 		  NORM_JOIN(a, safe_kind(p->kind, a), STR(":"), p->chat), a);
-	r->key = NORM_JOIN(a, no_colon(p->channel, a), STR(":"),
+	r->key = NORM_JOIN(a, norm_no_colon(p->channel, a), STR(":"),
 			   safe_kind(p->kind, a), STR(":"), p->chat);
 }
 

@@ -184,6 +184,25 @@ struct weft_str norm_account(struct weft_str s, struct arena *a)
 	return norm_id(s, STR("default"), a);
 }
 
+struct weft_str norm_no_colon(struct weft_str s, struct arena *a)
+{
+	char *to = arena_alloc(a, 3 * s.len + 1);
+	size_t n = 0;
+
+	if (!to)
+		return STR("");
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] == ':' || s.ptr[i] == '%') {
+			memcpy(to + n, s.ptr[i] == ':' ? "%3a" : "%25", 3);
+			n += 3;
+		} else {
+			to[n++] = s.ptr[i];
+		}
+	}
+	to[n] = '\0';
+	return (struct weft_str){ to, n };
+}
+
 struct weft_str norm_concat(struct arena *a, const struct weft_str *v, size_t n)
 {
 	size_t len = 0;

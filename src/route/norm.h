@@ -39,6 +39,9 @@ struct weft_str norm_id(struct weft_str s, struct weft_str otherwise,
 struct weft_str norm_agent(struct weft_str s, struct arena *a);   /* main */
 struct weft_str norm_account(struct weft_str s, struct arena *a); /* default */
 
+/* Without colons, for what stands in front of one: ":" is "%3a", "%" "%25". */
+struct weft_str norm_no_colon(struct weft_str s, struct arena *a);
+
 /* v[0..n) one behind the other. */
 struct weft_str norm_concat(struct arena *a, const struct weft_str *v,
 			    size_t n);

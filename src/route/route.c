@@ -272,7 +272,8 @@ static void say_sender(const struct route_context *c,
 		return;
 	route_say(r, a, "sender '%.*s' is in no identity link", SHOW(id));
 	like = identity_of(&config->links, STR(""), id, true, a);
-	if (like.link && str_eq(like.name, who->name))
+	r->namesake = like.link && str_eq(like.name, who->name);
+	if (r->namesake)
 		route_warn(r, a,
 			   "sender '%.*s' is called like an identity link and "
 			   "could be taken for that person: give the link "
@@ -400,6 +401,13 @@ static void find_conversation(const struct config *c,
 			  "conversation here");
 }
 
+static bool is_direct(const struct route_context *c, struct arena *a)
+{
+	struct weft_str type = norm_clean(c->chat_type, a);
+
+	return type.len == 0 || str_eq(type, STR("direct"));
+}
+
 /* A key of the caller's own takes the place of the one we found. */
 int route_take_key(const struct route_request *q, struct arena *a,
 		   struct route *r, struct weft_error *err)
@@ -432,6 +440,7 @@ int route_take_key(const struct route_request *q, struct arena *a,
 		  SHOW(q->session_key));
 	r->key = arena_str(a, q->session_key);
 	r->own_key = true;
+	r->group = !is_direct(&q->context, a);
 	r->shared = false;
 	r->linked = false;
 	r->person = STR("");
@@ -447,6 +456,7 @@ int route_choose(const struct config *c, const struct route_request *q,
 	*ret = (struct route){ .channel = v.channel, .sender = v.sender.name };
 	if (ret->channel.len == 0)
 		ret->channel = STR("unknown");
+	ret->who = person_of_sender(&v.sender, ret->channel, a);
 	choose_agent(c, q, &v, a, ret);
 	say_sender(&q->context, &v.sender, c, a, ret);
 	ret->role = role_of(c, &q->context, &v.sender, a);
@@ -463,6 +473,7 @@ int route_allocate(const struct config *c, const struct route_request *q,
 
 	r->why_agent = r->why.n;
 	find_conversation(c, &q->context, &v, a, r);
+	r->group = scope_is_shared(&r->scope);
 	r->aliases = names_legacy(r->agent, &q->context, &v.sender, a);
 	r->main_aliases = (struct name_list){ 0 };
 	name_list_add(&r->main_aliases, names_main(r->agent, a), a);

@@ -9,6 +9,7 @@
 #define ROUTE_ROUTE_H
 
 #include "route/config.h"
+#include "route/person.h"
 
 struct route_request {
 	struct route_context context;
@@ -41,13 +42,16 @@ struct route {
 	/* Of the rule that decided; none: the configuration's count. */
 	struct dimensions rule_dimensions;
 	struct weft_str role;    /* of who speaks, or empty */
-	struct weft_str sender;  /* who speaks, linked ids put together */
+	struct weft_str sender;  /* who speaks, as scopes have it */
+	struct person who;       /* the same, whatever the channel */
 	struct weft_str channel; /* normalised */
 
 	bool notes_agent; /* the person asked for this agent: remember it */
 	bool linked;      /* the person has several ids */
 	bool own_key;     /* the key is the caller's, whatever the scope is */
 	bool shared;      /* several people's direct messages are in it */
+	bool namesake;    /* called like a link, and not linked */
+	bool group;       /* it is of a group, a channel, a space: nobody's */
 };
 
 /*

@@ -356,3 +356,11 @@ int scope_parse(struct weft_str json, struct arena *a, struct scope *ret,
 	*ret = s;
 	return WEFT_OK;
 }
+
+bool scope_text_is_shared(struct weft_str json, struct arena *a)
+{
+	struct scope s = { .version = 0 };
+
+	return json.len > 0 && scope_parse(json, a, &s, NULL) == WEFT_OK &&
+	       scope_is_shared(&s);
+}

@@ -133,8 +133,10 @@ void scope_encode(struct buf *b, const struct scope *s);
 struct weft_str scope_chat_type(const struct scope *s);
 
 /* Whether several people may talk in it: it is no direct message, and not of
- * one sender alone. */
+ * one sender alone.  Such a conversation is nobody's own. */
 bool scope_is_shared(const struct scope *s);
+/* The same of one as it is stored; false if that is none. */
+bool scope_text_is_shared(struct weft_str json, struct arena *a);
 
 /* Read that again.  CORRUPT if it is no scope. */
 int scope_parse(struct weft_str json, struct arena *a, struct scope *ret,

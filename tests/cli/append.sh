@@ -85,7 +85,7 @@ refused 3 not_found 'event 1 is no message' message --session k 1
 refused 3 not_found 'the session has no message 99' message --session k 99
 refused 3 not_found 'no message *' message 01ARZ3NDEKTSV4RRFFQ69G5FAV
 refused 2 invalid 'message: expected a message id or a number, *' message x
-refused 2 invalid 'session: missing; *' message 3
+refused 2 usage 'message: --session SESSION is missing: *' message 3
 
 # Text for people: calls and results on one line each.
 t=$(weft new)
@@ -120,7 +120,7 @@ same '[2, true]' "$(weft redact --json "$t" 2 3 | json '[d["changed"], d["redact
 same '[4, 5]' "$(weft history "$t" | jsonl '[m["seq"] for m in d]')"
 same '[true, true, false, false]' "$(weft history "$t" --redacted |
 	jsonl '[m["redacted"] for m in d]')"
-refused 3 not_found 'message 2 is redacted; *' message --session "$t" 2
+refused 3 not_found 'message 2 is redacted; *option redacted*' message --session "$t" 2
 same true "$(weft message --json --redacted --session "$t" 2 | json 'd["redacted"]')"
 same '1 shown again' "$(weft redact "$t" 3 --undo)"
 same '0 shown again' "$(weft redact "$t" 3 --undo)"

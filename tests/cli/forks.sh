@@ -26,6 +26,10 @@ same '["p", "n", 3, 2]' "$(weft show --json other |
 id=$(weft history work | head -n 1 | json 'd["id"]')
 same 'u1' "$(texts "$(weft fork work --at "$id")")"
 refused 3 not_found '*no message 99' fork work --at 99
+once=$(weft fork work --at 3 --op f)
+same "$once" "$(weft fork work --at 3 --op f)"
+refused 4 op_mismatch "*'f'*" fork work --at 5 --op f --slug zz
+weft purge "$once" >/dev/null
 refused 3 not_found "no session 'nobody'" fork nobody
 
 # Everybody under whom it comes from.
@@ -54,6 +58,7 @@ same 'u1 a1 u2 a2 u3 a3' "$(texts work)"
 refused 2 usage "truncate: --keep N is missing; *" truncate work
 refused 2 invalid '*keep*before*after*summary*' compact work
 refused 2 invalid '*one of*' compact work --keep 1 --after 3
+refused 2 invalid 'summary: is blank*clear*' compact work --keep 1 --summary ''
 # A summary alone stands for everything; behind a message, for all up to it.
 weft compact work --after 5 --summary 'up to a2' >/dev/null
 same 'up to a2 u3 a3' "$(weft history work --view window --json |
@@ -69,3 +74,20 @@ for act in 'clear' 'undo' 'redo' 'truncate --keep 0' 'compact --summary s'; do
 	refused 4 leased '*me*' "${words[@]}"
 	weft "${words[@]}" --token "$token" >/dev/null
 done
+
+# The same operation again changes nothing.
+ops=$(weft new)
+for text in a b c d; do
+	weft append "$ops" $text >/dev/null
+done
+again() {
+	same "$(weft "$@" --json | json 'd["marker"]["id"]')" \
+		"$(weft "$@" --json | json 'd["marker"]["id"]')"
+}
+same '[12, "s"]' "$(weft compact "$ops" --keep 3 --summary s --tokens-saved 12 --json |
+	json '[d["marker"]["tokens_saved"], d["marker"]["summary"]]')"
+again truncate "$ops" --keep 2 --op o1
+again undo "$ops" --op o2
+again redo "$ops" --op o3
+again clear "$ops" --op o4
+same 5 "$(weft markers "$ops" --json | json 'len(d["markers"])')"

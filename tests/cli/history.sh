@@ -30,9 +30,9 @@ same '["message", "message", "message", "function_call", "function_call_output",
 	"$(json '[i["type"] for i in d["items"]]' <<<"$r")"
 
 # Cuts: a result without its call is left out; the last turn always stays.
-same '[["user", "Thanks!"]]' "$(weft history k --format openai --tokens 1 |
+same '[["system", "Be brief."], ["user", "Thanks!"]]' "$(weft history k --format openai --tokens 1 |
 	json '[[m["role"], m["content"]] for m in d["messages"]]')"
-same '["assistant", "user"]' "$(weft history k --format openai --last 3 |
+same '["system", "assistant", "user"]' "$(weft history k --format openai --last 3 |
 	json '[m["role"] for m in d["messages"]]')"
 same 1 "$(weft history k --tokens 10 | wc -l)"
 like '*Thanks!*' "$(weft history k --tokens 10 --format text)"

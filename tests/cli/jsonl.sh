@@ -190,11 +190,25 @@ lines 3 k | weft append --jsonl --atomic --op all --expect "$head" >"$dir/out"
 same 3 "$(jsonl 'len(d)' <"$dir/out")"
 lines 3 k | weft append --jsonl --atomic --op all >"$dir/again"
 same true "$(jsonl 'all(r["replayed"] for r in d) and len(d) == 3' <"$dir/again")"
+# Each line may have its own id, as it may without --atomic.
+for i in 1 2; do
+	weft append k --jsonl --atomic >"$dir/each.$i" <<'LINES'
+{"role":"user","content":"a","op":"e1"}
+{"role":"user","content":"b","op":"e2"}
+LINES
+done
+same "$(jsonl '[r["seq"] for r in d]' <"$dir/each.1")" "$(jsonl '[r["seq"] for r in d]' <"$dir/each.2")"
+same '[true, true]' "$(jsonl '[r["replayed"] for r in d]' <"$dir/each.2")"
+weft append k --jsonl --atomic >"$dir/out" <<'LINES' && fail 'no error'
+{"role":"user","content":"a","op":"e1"}
+{"role":"user","content":"x","op":"e3"}
+LINES
+same '["op_mismatch", 2]' "$(json '[d["error"]["code"], d["line"]]' <"$dir/out")"
 lines 2 s%d | weft append --jsonl --atomic >"$dir/out" && fail 'no error'
 same '["invalid", 2]' "$(json '[d["error"]["code"], d["line"]]' <"$dir/out")"
 lines 2 | weft append k --jsonl --atomic --expect 1 >"$dir/out" && fail 'no error'
 same stale "$(json 'd["error"]["code"]' <"$dir/out")"
-same $((head + 3)) "$(head_of k)"
+same $((head + 5)) "$(head_of k)"
 
 # Answers that cannot be written are an error: nobody has been told.
 status=0

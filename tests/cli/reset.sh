@@ -23,3 +23,9 @@ refused 4 conflict '*no key*' reset "$first"
 refused 3 not_found '*' reset nothing
 refused 2 invalid 'chain: needs the key that it is of' list --chain
 refused 4 stale '*token*' reset talk --token 7
+
+# Asked again because the answer was lost, it begins anew once.
+third=$(weft reset talk --op r1 --json | json 'd["id"]')
+same "$third" "$(weft reset talk --op r1 --json | json 'd["id"]')"
+same "$third" "$(weft show talk --json | json 'd["id"]')"
+refused 4 op_mismatch '*r1*' reset "$(weft new --key another)" --op r1

@@ -26,7 +26,7 @@ same "$id" "$(weft "${dm[@]}" --json --dry-run | json 'd["session"]')"
 like "session   $id
 *" "$(weft "${dm[@]}")"
 same "$id" "$(weft show --json agent:main:telegram:direct:5 | json 'd["id"]')"
-same '["5", "telegram", "main"]' \
+same '["telegram:5", "telegram", "main"]' \
 	"$(weft show --json "$id" | json '[d["user"], d["channel"], d["agent"]]')"
 
 # Rules, by the configuration; and one variable of the environment.
@@ -60,6 +60,10 @@ refused 2 invalid 'sender_id has a control character*' \
 refused 2 invalid '--sender-id is not UTF-8' \
 	route --channel irc --sender-id "$(printf '\377')"
 
+# Where it was said must be known, or all channels were one.
+refused 2 usage 'route: --channel C is missing; *' route --sender-id 5
+refused 2 usage '--channel: may not be empty; *' route --channel ' ' --sender-id 5
+
 # White space around, a line break among it, does not count.
 same "$(weft route --dry-run --json --channel irc --chat-id a | json 'd["key"]')" \
 	"$(weft route --dry-run --json --channel "$(printf '\tIRC\n\t')" --chat-id "$(printf '\ra')" | json 'd["key"]')"
@@ -70,13 +74,27 @@ export WEFT_SESSION_DM_SCOPE=main
 shared=(route --channel telegram --chat-type direct --json --sender-id)
 same '' "$(weft "${shared[@]}" alice 2>&1 >/dev/null)"
 same '' "$(weft "${shared[@]}" Alice 2>&1 >/dev/null)"
-like "weft: warning: more than one person speaks here: 'alice' began it, this is 'bob', *" \
+like "weft: warning: more than one person speaks here: 'telegram:alice' began it, this is 'telegram:bob', *" \
 	"$(weft "${shared[@]}" bob 2>&1 >/dev/null)"
 like "more than one person *" "$(weft "${shared[@]}" bob 2>/dev/null | json 'd["warnings"][0]')"
-like "*weft: debug: dm_scope main: the key is 'main'*weft: debug: key: main" \
+like "*weft: debug: dm_scope main: the key is 'main'*weft: debug: key: main*" \
 	"$(weft --debug "${shared[@]}" alice 2>&1 >/dev/null)"
 like '*warning: session.dm_scope: the direct messages of all people*' "$(weft config check)"
+like "weft: warning: more than one person speaks here, and all *" \
+	"$(weft "${shared[@]}" alice 2>&1 >/dev/null)"
 unset WEFT_SESSION_DM_SCOPE
+
+# What is a group's is nobody's own: who leaves takes what they said.
+group=agent:main:telegram:group:g1
+weft route --channel telegram --chat-type group --chat-id g1 --sender-id 42 >/dev/null
+for id in 42 77 77; do
+	echo '{"role":"user","content":"x","from":{"id":"'$id'"}}'
+done | weft append $group --jsonl >/dev/null
+like '* 0 sessions, 1 event, *
+as telegram:42: 0 sessions, 1 message in those of others' "$(weft purge --user telegram:42)"
+same '["77", "77"]' "$(weft history $group | python3 -c 'import json, sys
+print(json.dumps([json.loads(x)["from"]["id"] for x in sys.stdin]))')"
+refused 2 invalid '*several people' purge --user '*'
 
 # An older name that a conversation was only given is the key of another one.
 weft route --channel telegram --chat-type direct --chat-id 7 --sender-id 7 >/dev/null

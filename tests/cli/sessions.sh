@@ -27,6 +27,7 @@ for name in "$id" main a b 'first one' "${id:0:10}" "${id,,}"; do
 done
 refused 3 not_found "no session 'nobody'" show nobody
 refused 3 not_found "no session *" show 01ARZ3NDEKTSV4RRFFQ69G5FAV
+refused 3 not_found "no session '${id:0:5}'; *6 characters or more" show "${id:0:5}"
 
 # A key that is there is found, not made.
 same "$id" "$(weft new --key main --slug other)"
@@ -37,6 +38,8 @@ same '[false, "first one"]' \
 two=$(weft new --op o1 --slug two)
 same "$two" "$(weft new --op o1 --slug two)"
 refused 4 op_mismatch "*'o1'*" new --op o1 --key other
+refused 4 op_mismatch "*'o1'*$two" new --op o1 --slug three
+refused 4 op_mismatch "*'o1'*$two" new --op o1 --slug two --user u
 
 # A title that two have is of no use as a name.
 weft new --slug two >/dev/null
@@ -121,5 +124,17 @@ refused 3 not_found "no session 'main'; a deleted one is found by its id: *" res
 same "$id" "$(weft list --deleted | grep -w deleted | cut -f1)"
 same null "$(weft restore --json "$id" | json 'd["deleted_at"]')"
 same "$id" "$(weft show --json main | json 'd["id"]')"
+
+# What somebody else has taken since is not given back, and that is said.
+weft delete main >/dev/null
+taker=$(weft new --key main)
+same "[[\"main\", \"$taker\"]]" "$(weft restore --json "$id" |
+	json '[[x["name"], x["session"]] for x in d["lost"]]')"
+same '[]' "$(weft restore --json "$id" | json 'd["lost"]')"
+weft delete "$id" >/dev/null
+weft delete "$taker" >/dev/null
+other=$(weft new --key main)
+like "*the key 'main' is that of session $other now" "$(weft restore "$taker")"
+weft delete "$other" >/dev/null
 
 weft verify >/dev/null

@@ -244,6 +244,19 @@ static void h141(void **state)
 	assert_string_equal(hygge_window(d, s), "1");
 }
 
+/* There a blank summary is taken, and the one before it is seen no more. */
+static void a_blank_summary_forgets_nothing(void **state)
+{
+	struct desk *d = *state;
+	const char *s = hygge_new(d, "/h/blank"), *two;
+
+	(void)hygge_mark(d, s, hygge_say(d, s, "1"), "one");
+	two = hygge_say(d, s, "2");
+	(void)hygge_say(d, s, "3");
+	(void)hygge_mark(d, s, two, " ");
+	assert_string_equal(hygge_window(d, s), "[one] 3");
+}
+
 static void h142(void **state)
 {
 	struct desk *d = *state;
@@ -586,6 +599,8 @@ static const struct CMUnitTest tests[] = {
 	CASE("hygge 156 a newer marker further back", h156),
 	CASE("hygge 157 a fork of a compacted session (differs)", h157),
 	CASE("hygge 158 a marker at an inherited message", h158),
+	CASE("hygge: a blank summary forgets nothing (differs)",
+	     a_blank_summary_forgets_nothing),
 	CASE("hygge: hostile callers are told", hostile_callers_are_told),
 };
 

@@ -10,9 +10,11 @@
 
 #define HOUR INT64_C(3600000)
 
-#define STICKY                                                             \
-	"{\"session\":{\"dimensions\":[\"sender\"]},\"agents\":{\"list\":" \
-	"[{\"id\":\"nikki\"},{\"id\":\"sasha\"}],\"sticky\":true}}"
+/* Dan is one person, wherever he calls himself so. */
+#define STICKY                                                            \
+	"{\"session\":{\"dimensions\":[\"chat\"],\"identity_links\":"     \
+	"{\"dan\":[\"dan\"]}},\"agents\":{\"list\":[{\"id\":\"nikki\"},{" \
+	"\"id\":\"sasha\"}],\"sticky\":true}}"
 
 static const char *used(struct desk *d, const char *user)
 {
@@ -81,6 +83,24 @@ static void a_new_conversation_begins_with_it(void **state)
 			   "\"agent\":\"gone\"}");
 	telegram.channel = STR("irc");
 	assert_string_equal(desk_route(d, &telegram).agent, "nikki");
+}
+
+/* Whoever has the same id elsewhere is somebody else. */
+static void an_agent_stays_with_one_person(void **state)
+{
+	struct desk *d = *state;
+	struct weft_route_options telegram = desk_from("telegram", "42");
+	struct weft_route_options discord = desk_from("discord", "42");
+	struct weft_route_options again = desk_from("telegram", "42");
+
+	desk_configure(d, STICKY);
+	telegram.agent = STR("sasha");
+	(void)desk_route(d, &telegram);
+	assert_non_null(strstr(used(d, "telegram:42"), "\"sasha\""));
+	assert_non_null(strstr(used(d, "discord:42"), "null"));
+	assert_string_equal(desk_route(d, &discord).agent, "nikki");
+	again.account = STR("another");
+	assert_string_equal(desk_route(d, &again).agent, "sasha");
 }
 
 static void who_asks_for_an_agent_goes_on_with_it(void **state)
@@ -263,6 +283,7 @@ static void hostile_callers_are_told(void **state)
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(the_agent_used_last_is_kept),
 	PUBLIC_TEST(a_new_conversation_begins_with_it),
+	PUBLIC_TEST(an_agent_stays_with_one_person),
 	PUBLIC_TEST(who_asks_for_an_agent_goes_on_with_it),
 	PUBLIC_TEST(roles_come_from_the_configuration),
 	PUBLIC_TEST(the_steps_lead_where_the_whole_does),

@@ -232,6 +232,86 @@ static void an_operation_of_several_is_replayed_whole(void **state)
 	assert_string_equal(desk_texts(d, d->id), "a b c");
 }
 
+#define OP(text, op) \
+	"{\"role\":\"user\",\"content\":\"" text "\",\"op\":\"" op "\"}"
+
+static void expect_replayed(struct desk *d, const char *json, uint64_t seq,
+			    uint64_t count)
+{
+	struct weft_receipt receipt;
+
+	desk_ok(d, desk_try(d, d->id, json, NULL, &receipt));
+	assert_int_equal(receipt.replayed, 1);
+	assert_int_equal(receipt.seq, seq);
+	assert_int_equal(receipt.count, count);
+}
+
+static void each_of_several_may_have_its_operation(void **state)
+{
+	struct desk *d = *state;
+	const char *all = "[" OP("a", "1") "," OP("b", "2") "," SAY("c") "]";
+	const char *late = "[" SAY("d") "," OP("e", "5") "]";
+	const char *const others[] = {
+		/* other content, or not all of it */
+		"[" OP("a", "1") "," OP("x", "2") "," SAY("c") "]",
+		"[" OP("a", "1") "," OP("b", "2") "," SAY("x") "]",
+		"[" OP("a", "1") "," OP("b", "2") "]",
+		"[" OP("a", "1") "," SAY("b") "," SAY("c") "]",
+		"[" OP("b", "2") "," OP("a", "1") "," SAY("c") "]",
+		OP("b", "2"),
+		"[" OP("x", "1") "]",
+		/* known and new */
+		"[" OP("a", "1") "," OP("b", "9") "," SAY("c") "]",
+		"[" OP("a", "9") "," OP("b", "2") "," SAY("c") "]",
+		/* more than there was */
+		"[" OP("a", "1") "," OP("b", "2") "," SAY("c") "," SAY("d") "]",
+		"[" SAY("c") "," SAY("d") "," OP("e", "5") "]",
+		"[" SAY("x") "," OP("e", "5") "]",
+	};
+
+	desk_ok(d, desk_try(d, d->id, all, NULL, NULL));
+	desk_ok(d, desk_try(d, d->id, late, NULL, NULL));
+	for (int round = 0; round < 2; round++) {
+		expect_replayed(d, all, 2, 3);
+		expect_replayed(d, late, 5, 2);
+		/* Each id stands for its own message, if the next has one. */
+		expect_replayed(d, OP("a", "1"), 2, 1);
+		expect_replayed(d, "[" OP("b", "2") "," SAY("c") "]", 3, 2);
+		for (size_t i = 0; i < ARRAY_LEN(others); i++)
+			desk_fails(d, desk_try(d, d->id, others[i], NULL, NULL),
+				   WEFT_OP_MISMATCH, "operation id");
+		(void)desk_call(d, "{\"method\":\"reindex\"}");
+	}
+	assert_string_equal(desk_texts(d, d->id), "a b c d e");
+	desk_fails(d,
+		   desk_try(d, d->id, "[" OP("x", "7") "," OP("y", "7") "]",
+			    NULL, NULL),
+		   WEFT_INVALID, "message 2: op");
+}
+
+/* As if they came one by one. */
+static void each_of_several_may_expect_the_one_before(void **state)
+{
+	struct desk *d = *state;
+	uint64_t head = desk_say(d, d->id, "a");
+	char json[512];
+
+	for (uint64_t off = 0; off < 2; off++) {
+		(void)snprintf(json, sizeof(json),
+			       "[{\"role\":\"user\",\"content\":\"b\","
+			       "\"expect\":%llu},{\"role\":\"user\","
+			       "\"content\":\"c\",\"expect\":%llu}]",
+			       (unsigned long long)head,
+			       (unsigned long long)(head + 2 - off));
+		if (off == 0)
+			desk_fails(d, desk_try(d, d->id, json, NULL, NULL),
+				   WEFT_STALE, "message 2");
+		else
+			desk_ok(d, desk_try(d, d->id, json, NULL, NULL));
+	}
+	assert_string_equal(desk_texts(d, d->id), "a b c");
+}
+
 static void an_operation_id_belongs_to_its_session(void **state)
 {
 	struct desk *d = *state;
@@ -335,6 +415,8 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(the_same_operation_twice_is_one_event),
 	PUBLIC_TEST(the_same_operation_with_other_content_is_refused),
 	PUBLIC_TEST(an_operation_of_several_is_replayed_whole),
+	PUBLIC_TEST(each_of_several_may_have_its_operation),
+	PUBLIC_TEST(each_of_several_may_expect_the_one_before),
 	PUBLIC_TEST(an_operation_id_belongs_to_its_session),
 	PUBLIC_TEST(an_operation_is_known_after_reopening),
 	PUBLIC_TEST(an_expected_version_must_still_hold),

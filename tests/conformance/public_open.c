@@ -39,7 +39,27 @@ static void a_bad_url_is_refused(void **state)
 		assert_null(s);
 		assert_int_equal(weft_open(urls[i], NULL, &s, NULL),
 				 WEFT_INVALID);
+		desk_fails(d, weft_check_url(urls[i], NULL, &d->err),
+			   WEFT_INVALID, "");
 	}
+}
+
+/* An open store is where one can be; a file is no directory for one. */
+static void a_url_is_judged_without_opening_it(void **state)
+{
+	struct desk *d = *state;
+	struct weft_error place = { .code = WEFT_IO };
+
+	desk_ok(d, weft_check_url(d->url, &place, &d->err));
+	assert_int_equal(place.code, 0);
+	desk_ok(d, weft_check_url("jsonl:/dev/null", &place, &d->err));
+	assert_int_equal(place.code, WEFT_INVALID);
+	desk_ok(d, weft_check_url("jsonl:/dev/null/x", &place, &d->err));
+	assert_int_equal(place.code, WEFT_INVALID);
+	desk_ok(d, weft_check_url("sqlite:/", &place, &d->err));
+	assert_int_equal(place.code, WEFT_INVALID);
+	desk_ok(d, weft_check_url("memory:", &place, &d->err));
+	assert_int_equal(place.code, 0);
 }
 
 static void options_must_have_been_set_up(void **state)
@@ -359,9 +379,53 @@ static void what_rests_leaves_memory_and_comes_back(void **state)
 	assert_string_equal(desk_texts(d, "k"), "one two three");
 }
 
+/* What would change nothing is answered, and is what it is where one may
+ * write. */
+static void who_may_only_read_may_ask_what_would_happen(void **state)
+{
+	static const char *const asked[] = {
+		"{\"method\":\"purge\",\"session\":\"k\",\"dry_run\":true}",
+		"{\"method\":\"reclaim\",\"session\":\"k\",\"dry_run\":true}",
+		"{\"method\":\"purge\",\"user\":\"u\",\"dry_run\":true}",
+		"{\"method\":\"cleanup\",\"dry_run\":true}",
+		"{\"method\":\"new\",\"key\":\"k\",\"slug\":\"other\"}",
+	};
+	static const char *const refused[] = {
+		"{\"method\":\"purge\",\"session\":\"k\"}",
+		"{\"method\":\"reclaim\",\"session\":\"k\"}",
+		"{\"method\":\"new\",\"key\":\"l\"}",
+		"{\"method\":\"new\",\"key\":\"k\",\"op\":\"o\"}",
+		"{\"method\":\"rename\",\"session\":\"k\",\"slug\":\"s\"}",
+	};
+	struct desk *d = *state;
+	const char *expected[ARRAY_LEN(asked)];
+	struct weft_store *writable = d->store;
+
+	if (!is_place(d->url))
+		return;
+	(void)desk_new(d, "\"key\":\"k\",\"user\":\"u\"");
+	(void)desk_say(d, "k", "a");
+	(void)desk_say(d, "k", "b");
+	(void)desk_new(d, "\"kind\":\"subagent\",\"parent\":\"k\"");
+	(void)desk_fork(d, "k");
+	(void)desk_say(d, "k", "c");
+	(void)desk_call(d, "{\"method\":\"clear\",\"session\":\"k\"}");
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+		expected[i] = desk_call(d, "%s", asked[i]);
+	desk_ok(d, desk_open_again(d, NULL, WEFT_OPEN_READ_ONLY, &d->store));
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+		assert_string_equal(desk_call(d, "%s", asked[i]), expected[i]);
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		desk_fails(d, desk_try_call(d, "%s", refused[i]),
+			   WEFT_READ_ONLY, "reading only");
+	desk_ok(d, weft_close(d->store, &d->err));
+	d->store = writable;
+}
+
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(nothing_is_given_back_without_complaint),
 	PUBLIC_TEST(a_bad_url_is_refused),
+	PUBLIC_TEST(a_url_is_judged_without_opening_it),
 	PUBLIC_TEST(options_must_have_been_set_up),
 	PUBLIC_TEST(a_store_is_made_unless_that_is_forbidden),
 	PUBLIC_TEST(what_was_appended_is_there_after_reopening),
@@ -374,6 +438,7 @@ static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(signals_locale_and_directory_are_left_alone),
 	PUBLIC_TEST(a_program_may_go_elsewhere),
 	PUBLIC_TEST(what_rests_leaves_memory_and_comes_back),
+	PUBLIC_TEST(who_may_only_read_may_ask_what_would_happen),
 };
 
 const struct suite public_open_suite = { tests, ARRAY_LEN(tests) };

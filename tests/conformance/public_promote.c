@@ -56,7 +56,7 @@ static void an_older_conversation_goes_on(void **state)
 	assert_string_equal(desk_member(d, answer, "forked_from"), old);
 	assert_string_equal(desk_member(d, answer, "slug"), "trip");
 	assert_string_equal(desk_member(d, answer, "user_role"), "guest");
-	assert_string_equal(desk_member(d, answer, "user"), "5");
+	assert_string_equal(desk_member(d, answer, "user"), "telegram:5");
 	assert_non_null(strstr(answer, "\"inherited_count\":2"));
 	assert_non_null(strstr(answer, "\"scope\":{\"version\":1"));
 	/* Once. */

@@ -32,6 +32,77 @@ static const char *chain(struct desk *d, const char *members)
 	return ids.ptr;
 }
 
+static const char *reset_once(struct desk *d, const char *session,
+			      const char *op)
+{
+	return desk_member(d,
+			   desk_call(d,
+				     "{\"method\":\"reset\",\"session\":"
+				     "\"%s\",\"op\":\"%s\"}",
+				     session, op),
+			   "id");
+}
+
+/* An answer was lost, and the question asked again. */
+static void the_same_operation_begins_anew_once(void **state)
+{
+	struct desk *d = *state;
+	const char *old = desk_new(d, "\"key\":\"k\",\"op\":\"made\"");
+	const char *other = desk_new(d, "\"key\":\"other\"");
+	const char *fresh = reset_once(d, "k", "one"), *next;
+
+	assert_string_not_equal(fresh, old);
+	assert_string_equal(reset_once(d, "k", "one"), fresh);
+	assert_string_equal(reset_once(d, old, "one"), fresh);
+	assert_string_equal(reset_once(d, fresh, "one"), fresh);
+	next = reset_once(d, "k", "two");
+	assert_string_not_equal(next, fresh);
+	/* However late. */
+	if (d->dir[0])
+		desk_reopen(d, NULL);
+	assert_string_equal(reset_once(d, "k", "one"), fresh);
+	assert_string_equal(reset_once(d, "k", "two"), next);
+	assert_string_equal(
+		chain(d, "\"key\":\"k\",\"chain\":true"),
+		arena_printf(&d->arena, "%s %s %s", next, fresh, old).ptr);
+	/* What is another operation is not done. */
+	desk_fails(d,
+		   desk_try_call(d,
+				 "{\"method\":\"reset\",\"session\":\"%s\","
+				 "\"op\":\"one\"}",
+				 other),
+		   WEFT_OP_MISMATCH, "one");
+	desk_fails(d,
+		   desk_try_call(d, "{\"method\":\"reset\",\"session\":"
+				    "\"k\",\"op\":\"made\"}"),
+		   WEFT_OP_MISMATCH, "made");
+	desk_fails(d,
+		   desk_try_call(d, "{\"method\":\"new\",\"key\":\"k\","
+				    "\"op\":\"one\"}"),
+		   WEFT_OP_MISMATCH, "one");
+}
+
+/* Who comes back without a name is told who has it. */
+static void a_name_that_was_taken_meanwhile_is_lost(void **state)
+{
+	struct desk *d = *state;
+	const char *old = desk_new(d, "\"key\":\"k\",\"aliases\":[\"a\"]");
+	const char *taker, *answer;
+
+	(void)desk_call(d, "{\"method\":\"delete\",\"session\":\"k\"}");
+	taker = desk_new(d, "\"key\":\"k\"");
+	answer = desk_call(d, "{\"method\":\"restore\",\"session\":\"%s\"}",
+			   old);
+	assert_non_null(
+		strstr(answer, arena_printf(&d->arena,
+					    "\"lost\":[{\"name\":\"k\","
+					    "\"kind\":\"key\",\"session\":"
+					    "\"%s\"}]",
+					    taker)
+				       .ptr));
+	assert_non_null(strstr(answer, "\"aliases\":[\"a\"]"));
+}
+
 static void names_go_to_the_new_session(void **state)
 {
 	struct desk *d = *state;
@@ -310,6 +381,8 @@ static void many_messages_after_a_pause_begin_one_session(void **state)
 
 static const struct CMUnitTest tests[] = {
 	PUBLIC_TEST(names_go_to_the_new_session),
+	PUBLIC_TEST(a_name_that_was_taken_meanwhile_is_lost),
+	PUBLIC_TEST(the_same_operation_begins_anew_once),
 	PUBLIC_TEST(a_key_has_a_chain),
 	PUBLIC_TEST(a_message_may_ask_for_it),
 	PUBLIC_TEST(what_cannot_begin_anew),

@@ -25,7 +25,7 @@ static void a_message_finds_its_session_again(void **state)
 	/* What is known of it is written down. */
 	shown = desk_call(d, "{\"method\":\"show\",\"session\":\"%s\"}",
 			  first.session);
-	assert_non_null(strstr(shown, "\"user\":\"5\""));
+	assert_non_null(strstr(shown, "\"user\":\"telegram:5\""));
 	assert_non_null(strstr(shown, "\"channel\":\"telegram\""));
 	assert_non_null(strstr(shown, "\"scope\":{\"version\":1,"
 				      "\"agent_id\":\"main\""));
@@ -281,8 +281,9 @@ static void people_who_share_are_told(void **state)
 	assert_null(strstr(answer, "more than one person"));
 	answer = ask_route(d, "6");
 	assert_non_null(strstr(answer, "\"key\":\"main\""));
-	assert_non_null(strstr(answer, "more than one person speaks here: '5' "
-				       "began it, this is '6'"));
+	assert_non_null(strstr(answer, "more than one person speaks here: "
+				       "'telegram:5' began it, this is "
+				       "'telegram:6'"));
 }
 
 static void keys_of_the_callers_own(void **state)

@@ -5,15 +5,20 @@
  * error, never a crash, and never is another session hurt.  Repair leaves a
  * store that verify calls clean, loses no good line, keeps the bad bytes, and
  * has nothing to do the second time.
+ *
+ * Every byte of a session file is changed, and the file cut at each length; of
+ * the log and the catalogue every byte of what says where things are, and of
+ * the rest some, which are others in each run (WEFT_TEST_SEED).
  */
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "crash/place.h"
+#include "store/jsonl/frame.h"
 
 #define GOOD_MESSAGES   4
-#define VICTIM_MESSAGES 6
-#define OPTIONS         "segment_bytes=65536"
+#define VICTIM_MESSAGES 4
+#define OPTIONS         "segment_bytes=131072"
 
 static char template[160]; /* a store to be copied */
 static char *victim_file;  /* of the store, not of the template */
@@ -43,6 +48,8 @@ static void fill_and_wait(void *ctx)
 	struct weft_store *s = open_place(ctx, OPTIONS, 0);
 
 	fill(s);
+	/* Until no line is left behind: each reader would wait for it. */
+	sleep_ms(500);
 	(void)raise(SIGSTOP); /* the parent kills it here */
 }
 
@@ -170,17 +177,63 @@ static void read_damaged(const struct place *p, bool good_must_be_there)
 	close_place(s);
 }
 
-static void read_with_every_damage(const struct place *p, const char *path,
-				   size_t stride, bool good_must_be_there)
+/* Which bytes of a file are the ones that say where things are. */
+typedef bool is_head(const char *bytes, size_t len, size_t at);
+
+static bool no_head(const char *bytes, size_t len, size_t at)
 {
-	uint64_t before;
-	size_t len;
+	(void)bytes;
+	(void)len;
+	(void)at;
+	return false;
+}
+
+/* Of a frame in use: its header, and the first record's. */
+static bool is_log_head(const char *bytes, size_t len, size_t at)
+{
+	size_t in_unit = at % FRAME_UNIT;
+
+	(void)len;
+	return in_unit < FRAME_HEAD + FRAME_RECORD_HEAD &&
+	       bytes[at - in_unit] != '\0';
+}
+
+/* Of SQLite's file, and of the pages of its trees. */
+static bool is_page_head(const char *bytes, size_t len, size_t at)
+{
+	size_t page = (size_t)(unsigned char)bytes[16] << 8 |
+		      (unsigned char)bytes[17];
+
+	(void)len;
+	return at < 108 || (page > 1 && at % page < 8);
+}
+
+/*
+ * Change the bytes of the heads, one after the other, and each `stride`-th of
+ * the others from a random one on.  Each in one way, and as a cut; where there
+ * are few, in all ways.
+ */
+static void read_with_every_damage(const struct place *p, const char *path,
+				   is_head *head, size_t stride,
+				   bool good_must_be_there)
+{
+	const size_t from = random_below((uint32_t)stride);
+	const size_t every = is_sanitized() ? 17 : 1; /* of the heads */
+	size_t len, n = 0;
 	char *bytes = read_all(path, &len);
 
-	for (size_t at = 0; at < len; at += stride) {
-		for (enum how how = 0; how < HOWS; how++) {
-			bool look = at / stride % 32 == 0;
+	for (size_t at = 0; at < len; at++) {
+		bool in_head = head(bytes, len, at) && at % every == 0;
 
+		if (!in_head && (at + from) % stride != 0)
+			continue;
+		for (enum how how = 0; how < HOWS; how++) {
+			bool look = n++ % 128 == 0;
+			uint64_t before;
+
+			if ((in_head || stride == 1) && how != CUT &&
+			    (at + from) % CUT != how)
+				continue;
 			damage(path, bytes, len, at, how);
 			before = look ? digest_tree(p->store) : 0;
 			read_damaged(p, good_must_be_there);
@@ -194,8 +247,8 @@ static void read_with_every_damage(const struct place *p, const char *path,
 static void reading_a_damaged_session_hurts_no_other(void **state)
 {
 	copy_tree(template, ((struct place *)*state)->store);
-	read_with_every_damage(*state, victim_file, is_sanitized() ? 7 : 3,
-			       true);
+	read_with_every_damage(*state, victim_file, no_head,
+			       is_sanitized() ? 7 : 1, true);
 }
 
 static void reading_beside_a_damaged_catalogue(void **state)
@@ -205,7 +258,8 @@ static void reading_beside_a_damaged_catalogue(void **state)
 
 	copy_tree(template, p->store);
 	join_path(path, p->store, "catalog.db");
-	read_with_every_damage(p, path, is_sanitized() ? 2003 : 509, false);
+	read_with_every_damage(p, path, is_page_head,
+			       is_sanitized() ? 2003 : 509, false);
 }
 
 static void reading_with_a_damaged_log(void **state)
@@ -220,8 +274,9 @@ static void reading_with_a_damaged_log(void **state)
 
 		copy_tree(template, p->store);
 		join_path(path, p->store, names[i]);
-		read_with_every_damage(
-			p, path, strides[i] * (is_sanitized() ? 5 : 1), false);
+		read_with_every_damage(p, path, i == 2 ? is_log_head : no_head,
+				       strides[i] * (is_sanitized() ? 5 : 1),
+				       false);
 	}
 }
 
@@ -449,6 +504,7 @@ int main(int argc, char **argv)
 	/* Damage is damage: no need to wait for a disk. */
 	if (access("/dev/shm", W_OK) == 0)
 		(void)setenv("TMPDIR", "/dev/shm", 0);
+	(void)random_seed();
 	if (argc > 2)
 		cmocka_set_test_filter(argv[2]);
 	if (argc > 1 && strcmp(argv[1], "killed") == 0)

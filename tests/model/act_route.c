@@ -1,7 +1,7 @@
 /*
  * act_route.c - conversations under a key: acts.
  *
- * Which key and which older names belong to a chat is taken from the store: that
+ * Which key and which older names belong to a chat is taken from routing: that
  * they are the right ones is for the tests of routing.  What becomes of them is
  * the oracle's.
  */
@@ -19,29 +19,37 @@ void act_reset(struct world *w, const uint32_t *r)
 	struct request *q = world_request(w, REQUEST_RESET, session);
 	int token = world_token(w, session, r[1]), expected;
 	struct oracle_answer answer = { 0 };
+	char op[40] = "";
 
+	/* Some are also those of other creations. */
+	if (r[2] % 3 == 0)
+		(void)snprintf(op, sizeof(op), "op-%u", r[2] / 3 % 12);
 	q->token = (uint64_t)token;
-	world_say(w, "reset %d token %d", session, token);
+	q->op = world_keep(q, op);
+	world_say(w, "reset %d token %d %s", session, token, op);
 	code = engine_run(w->engine, q, &w->err);
-	expected = oracle_reset(w->oracle, session, token, w->now_ms, &answer);
+	expected =
+		oracle_reset(w->oracle, session, token, op, w->now_ms, &answer);
 	if (w->oracle->n > before)
 		world_note_id(w, &q->ret_session);
-	(void)world_agree(w, "reset", code, expected);
+	if (world_agree(w, "reset", code, expected)) {
+		struct weft_id id = world_id(w, answer.session);
+
+		if (!id_eq(&id, &q->ret_session))
+			world_wrong(w, "reset: another session than %d",
+				    answer.session);
+	}
 	request_free(q);
 }
 
-static yyjson_doc *call_route(struct world *w, const char *chat, bool dry)
+/* The direct messages of one person. */
+static yyjson_doc *call_route(struct world *w, const char *chat, int *ret_code)
 {
-	yyjson_doc *doc;
-	int code;
-
-	doc = world_call(w, &code,
-			 "{\"method\":\"route\",\"channel\":\"telegram\","
-			 "\"chat_type\":\"direct\",\"chat_id\":\"%s\","
-			 "\"sender_id\":\"%s\",\"dry_run\":%s}",
-			 chat, chat, dry ? "true" : "false");
-	(void)world_agree(w, "route", code, ORACLE_OK);
-	return doc;
+	return world_call(w, ret_code,
+			  "{\"method\":\"route\",\"channel\":\"telegram\","
+			  "\"chat_type\":\"direct\",\"chat_id\":\"%s\","
+			  "\"sender_id\":\"%s\"}",
+			  chat, chat);
 }
 
 static void take_name(char to[96], struct weft_str name)
@@ -53,16 +61,27 @@ static void take_name(char to[96], struct weft_str name)
 	to[n] = '\0';
 }
 
-static struct oracle_route route_of(yyjson_val *answer)
+/* What such a message is called; nothing is looked for. */
+static struct oracle_route route_of(struct world *w, const char *chat)
 {
-	yyjson_arr_iter it =
-		yyjson_arr_iter_with(yyjson_obj_get(answer, "aliases"));
-	struct oracle_route x = { .n_aliases = 0 };
-	yyjson_val *v;
+	const struct route_request q = {
+		.context = { .channel = STR("telegram"),
+			     .chat_type = STR("direct"),
+			     .chat_id = str_of(chat),
+			     .sender_id = str_of(chat) },
+	};
+	struct oracle_route x = { .channel = "telegram" };
+	struct route route;
 
-	take_name(x.key, json_str(yyjson_obj_get(answer, "key")));
-	while ((v = yyjson_arr_iter_next(&it))) {
-		struct weft_str name = json_str(v);
+	if (engine_resolve_route(w->engine, &q, &w->arena, &route, &w->err) !=
+	    WEFT_OK) {
+		world_wrong(w, "route: %s", w->err.message);
+		return x;
+	}
+	(void)snprintf(x.user, sizeof(x.user), "telegram:%s", chat);
+	take_name(x.key, route.key);
+	for (size_t i = 0; i < route.aliases.n; i++) {
+		struct weft_str name = route.aliases.v[i];
 
 		/* The main conversation of an agent is nobody's older name. */
 		if (name.len > 5 &&
@@ -73,8 +92,8 @@ static struct oracle_route route_of(yyjson_val *answer)
 	return x;
 }
 
-/* Who speaks where, and by which agent it is answered, is routing's matter. */
-static void take_settings(struct world *w, int session)
+/* By which agent it is answered is routing's matter. */
+static void take_agent(struct world *w, int session)
 {
 	struct oracle_session *s = &w->oracle->sessions[session];
 	struct session_rec rec;
@@ -86,33 +105,30 @@ static void take_settings(struct world *w, int session)
 	}
 	(void)snprintf(s->settings[SETTING_AGENT], 64, "%.*s",
 		       STR_ARG(rec.agent));
-	(void)snprintf(s->settings[SETTING_CHANNEL], 64, "%.*s",
-		       STR_ARG(rec.channel));
-	(void)snprintf(s->settings[SETTING_USER], 64, "%.*s",
-		       STR_ARG(rec.user));
 }
 
 void act_route(struct world *w, const uint32_t *r)
 {
 	const char *chat = chats[r[0] % ARRAY_LEN(chats)];
-	CLEANUP(json_doc_cleanup) yyjson_doc *doc = call_route(w, chat, false);
+	struct oracle_route x = route_of(w, chat);
+	CLEANUP(json_doc_cleanup) yyjson_doc *doc = NULL;
 	struct oracle_answer answer = { 0 };
-	struct oracle_route x;
 	struct weft_id id, expected;
-	int before = w->oracle->n;
+	int before = w->oracle->n, code;
 
-	if (!doc)
-		return;
-	x = route_of(doc->root);
 	world_say(w, "route chat %s", chat);
-	(void)oracle_route(w->oracle, &x, w->now_ms, &answer);
+	doc = call_route(w, chat, &code);
+	if (!world_agree(w, "route", code,
+			 oracle_route(w->oracle, &x, w->now_ms, &answer)) ||
+	    !doc)
+		return;
 	if (!id_parse(json_str(yyjson_obj_get(doc->root, "session")), &id)) {
 		world_wrong(w, "route: no session");
 		return;
 	}
 	if (w->oracle->n > before) {
 		world_note_id(w, &id);
-		take_settings(w, answer.session);
+		take_agent(w, answer.session);
 	}
 	expected = world_id(w, answer.session);
 	if (!id_eq(&id, &expected) ||
@@ -122,21 +138,21 @@ void act_route(struct world *w, const uint32_t *r)
 			    answer.session, answer.created);
 }
 
-/* A conversation that an older program has begun, under one of its names. */
+/* A conversation that an older program has begun, under one of its names, or
+ * that somebody has begun by hand, under its key. */
 void act_legacy(struct world *w, const uint32_t *r)
 {
 	const char *chat = chats[r[0] % ARRAY_LEN(chats)];
-	CLEANUP(json_doc_cleanup) yyjson_doc *doc = call_route(w, chat, true);
+	struct oracle_route x = route_of(w, chat);
 	struct request *q = request_new(REQUEST_CREATE, &w->err);
 	struct oracle_start start = { .parent = -1 };
 	struct oracle_answer answer = { 0 };
 	int before = w->oracle->n, code;
-	struct oracle_route x;
+	uint32_t older = r[1] % ((uint32_t)x.n_aliases + 1);
 
-	x = doc ? route_of(doc->root) : (struct oracle_route){ .n_aliases = 0 };
 	if (x.n_aliases > 0) {
 		(void)snprintf(start.key, sizeof(start.key), "%s",
-			       x.aliases[r[1] % (uint32_t)x.n_aliases]);
+			       older ? x.aliases[older - 1] : x.key);
 		(void)snprintf(start.settings[SETTING_SLUG], 64, "%s",
 			       world_values[r[2] % n_world_values]);
 		q->create.kind = KIND_PRIMARY;

@@ -104,6 +104,18 @@ static struct oracle_start start_of(const struct world *w, const uint32_t *r)
 	return s;
 }
 
+/* What made the session with this operation id, to ask for it again; NULL if
+ * there is none. */
+static const struct oracle_start *start_with(const struct world *w,
+					     const char *op)
+{
+	for (int i = 0; *op && i < w->oracle->n; i++) {
+		if (strcmp(w->oracle->sessions[i].start.op, op) == 0)
+			return &w->oracle->sessions[i].start;
+	}
+	return NULL;
+}
+
 /* A new session has an id that the oracle cannot know. */
 void world_note_id(struct world *w, const struct weft_id *id)
 {
@@ -118,10 +130,13 @@ void act_create(struct world *w, const uint32_t *r)
 {
 	struct request *q = request_new(REQUEST_CREATE, &w->err);
 	struct oracle_start s = start_of(w, r);
+	const struct oracle_start *known = start_with(w, s.op);
 	struct oracle_answer answer = { 0 };
 	struct weft_str *aliases;
 	int before = w->oracle->n, expected, code;
 
+	if (known && !known->is_fork && r[8] % 2)
+		s = *known;
 	world_say(w, "create key '%s' aliases %d slug '%s' parent %d op '%s'",
 		  s.key, s.n_aliases, s.settings[SETTING_SLUG],
 		  s.subagent ? s.parent : -2, s.op);
@@ -463,7 +478,8 @@ void act_redact(struct world *w, const uint32_t *r)
 void act_fork(struct world *w, const uint32_t *r)
 {
 	int session = world_pick(w, r[0]), at = 0, expected, code;
-	struct request *q = world_request(w, REQUEST_FORK, session);
+	const struct oracle_start *known;
+	struct request *q;
 	int before = w->oracle->n;
 	struct oracle_answer answer = { 0 };
 	const char *slug = world_values[r[2] % n_world_values];
@@ -474,6 +490,13 @@ void act_fork(struct world *w, const uint32_t *r)
 		at = (int)(r[1] / 3 %
 			   ((uint32_t)w->oracle->sessions[session].n + 2));
 	op_of(r[3], op);
+	known = start_with(w, op);
+	if (known && known->is_fork && r[4] % 2) {
+		session = known->forked_from;
+		at = known->asked_at;
+		slug = known->settings[SETTING_SLUG];
+	}
+	q = world_request(w, REQUEST_FORK, session);
 	q->create.slug = world_keep(q, slug);
 	q->op = world_keep(q, op);
 	q->fork_at = (uint64_t)at;

@@ -80,9 +80,16 @@ int oracle_made_by(const struct oracle *o, const char *op)
 static bool same_start(const struct oracle_start *a,
 		       const struct oracle_start *b)
 {
-	return a->subagent == b->subagent && a->book == b->book &&
-	       a->is_fork == b->is_fork && strcmp(a->key, b->key) == 0 &&
-	       (!a->subagent || a->parent == b->parent);
+	bool same = a->subagent == b->subagent && a->book == b->book &&
+		    a->is_fork == b->is_fork && strcmp(a->key, b->key) == 0 &&
+		    (!a->subagent || a->parent == b->parent) &&
+		    a->n_aliases == b->n_aliases;
+
+	for (int i = 0; i < a->n_aliases && same; i++)
+		same = strcmp(a->aliases[i], b->aliases[i]) == 0;
+	for (int i = 0; i < SETTINGS && same; i++)
+		same = strcmp(a->settings[i], b->settings[i]) == 0;
+	return same;
 }
 
 static int check_start(struct oracle *o, const struct oracle_start *start)
@@ -142,7 +149,8 @@ int oracle_create(struct oracle *o, const struct oracle_start *start,
 	int known = oracle_made_by(o, start->op), r;
 
 	if (known >= 0) {
-		if (!same_start(&o->sessions[known].start, start))
+		if (o->sessions[known].previous ||
+		    !same_start(&o->sessions[known].start, start))
 			return ORACLE_OP_MISMATCH;
 		*ret = (struct oracle_answer){ .session = known,
 					       .first = 1,

@@ -97,6 +97,7 @@ struct oracle_start {
 	char op[40];
 	bool is_fork;
 	int forked_from;
+	int asked_at; /* of a fork: where it was asked for */
 };
 
 struct oracle_session {
@@ -237,12 +238,13 @@ struct oracle_route {
 	char key[96];
 	char aliases[ORACLE_ALIASES][96];
 	int n_aliases;
+	char user[64], channel[16]; /* who speaks, and where */
 };
 int oracle_route(struct oracle *o, const struct oracle_route *x, int64_t now,
 		 struct oracle_answer *ret);
 /* Begin anew under the same names. */
-int oracle_reset(struct oracle *o, int session, int token, int64_t now,
-		 struct oracle_answer *ret);
+int oracle_reset(struct oracle *o, int session, int token, const char *op,
+		 int64_t now, struct oracle_answer *ret);
 
 /* ---- what time does (oracle_keep.c) ---- */
 

@@ -482,20 +482,98 @@ int oracle_purge(struct oracle *o, int session, int token, int64_t now,
 	return ORACLE_OK;
 }
 
+/* A person as purges know them: "telegram" and "100" is another than "irc" and
+ * "100".  Without a channel it is one whom a program calls so. */
+struct purged_person {
+	const char *id;
+	bool named;            /* a program calls somebody so */
+	const char *where[64]; /* channels on which the id is theirs */
+	int n;
+};
+
+static void see(struct purged_person *p, const char *channel)
+{
+	for (int i = 0; i < p->n; i++) {
+		if (strcasecmp(p->where[i], channel) == 0)
+			return;
+	}
+	assert(p->n < 64);
+	if (*channel)
+		p->where[p->n++] = channel;
+}
+
+static bool is_seen(const struct purged_person *p, const char *channel)
+{
+	for (int i = 0; i < p->n; i++) {
+		if (strcasecmp(p->where[i], channel) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_said(const struct oracle_session *s, int number, const char *id)
+{
+	const struct oracle_event *e = &s->events[number - 1];
+
+	return e->type == 'M' && strcasecmp(e->message.from, id) == 0;
+}
+
+/* Where an id is known: where programs call somebody so, or else wherever it
+ * was seen at all. */
+static void find_person(const struct oracle *o, struct purged_person *p)
+{
+	for (int i = 0; i < o->n; i++) {
+		const struct oracle_session *s = &o->sessions[i];
+
+		if (s->purged || s->scoped ||
+		    strcasecmp(s->settings[SETTING_USER], p->id) != 0)
+			continue;
+		p->named = true;
+		see(p, s->settings[SETTING_CHANNEL]);
+	}
+	for (int i = 0; i < o->n && !p->named; i++) {
+		const struct oracle_session *s = &o->sessions[i];
+
+		if (s->purged)
+			continue;
+		if (strcasecmp(s->settings[SETTING_USER], p->id) == 0)
+			see(p, s->settings[SETTING_CHANNEL]);
+		for (int k = s->base + 1; k <= s->n; k++) {
+			if (has_said(s, k, p->id))
+				see(p, s->settings[SETTING_CHANNEL]);
+		}
+	}
+}
+
+/* Whether a bare id in this session is theirs. */
+static bool is_person(const struct purged_person *p,
+		      const struct oracle_session *s)
+{
+	const char *channel = s->settings[SETTING_CHANNEL];
+
+	return !*channel || is_seen(p, channel);
+}
+
 int oracle_purge_user(struct oracle *o, const char *user, int64_t now,
 		      struct oracle_report *ret)
 {
+	struct purged_person person = { .id = user };
 	int before = count_attachments(o);
 	struct going all = { .n = 0 }, refused = { .n = 0 };
 
 	*ret = (struct oracle_report){ .sessions = 0 };
 	if (!*user)
 		return ORACLE_INVALID;
+	find_person(o, &person);
+	if (!person.named && person.n > 1)
+		return ORACLE_AMBIGUOUS;
 	/* Who is purged before those that work for it is told no costs. */
 	for (int i = 0; i < o->n; i++) {
 		const struct oracle_session *s = &o->sessions[i];
 
-		if (s->purged || strcmp(s->settings[SETTING_USER], user) != 0)
+		if (s->purged ||
+		    strcasecmp(s->settings[SETTING_USER], user) != 0 ||
+		    (s->scoped && !is_person(&person, s)))
 			continue;
 		if (begin_purge(o, i, 0, now, &all) != ORACLE_OK)
 			refused.v[refused.n++] = i;
@@ -507,8 +585,7 @@ int oracle_purge_user(struct oracle *o, const char *user, int64_t now,
 		int said[512], n = 0;
 
 		for (int k = s->base + 1; k <= s->n && !s->dropped; k++) {
-			if (s->events[k - 1].type == 'M' &&
-			    strcmp(s->events[k - 1].message.from, user) == 0)
+			if (has_said(s, k, user) && is_person(&person, s))
 				said[n++] = k;
 		}
 		if (n && !is_going(&refused, i))

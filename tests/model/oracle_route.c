@@ -33,8 +33,8 @@ static void lose_names(struct oracle *o, int session, int64_t now,
 }
 
 /* A new session under the names of this one. */
-static void begin_anew(struct oracle *o, int session, int64_t now,
-		       struct oracle_answer *ret)
+static void begin_anew(struct oracle *o, int session, const char *op,
+		       int64_t now, struct oracle_answer *ret)
 {
 	struct oracle_start start = { .parent = -1 };
 	bool scoped = o->sessions[session].scoped;
@@ -44,24 +44,45 @@ static void begin_anew(struct oracle *o, int session, int64_t now,
 	start.settings[SETTING_SLUG][0] = '\0';
 	start.settings[SETTING_PINNED][0] = '\0';
 	lose_names(o, session, now, &start);
+	SET(start.op, op);
 	oracle_begin(o, &start, now, ret);
 	o->sessions[ret->session].previous = session + 1;
 	o->sessions[ret->session].scoped = scoped;
 }
 
-int oracle_reset(struct oracle *o, int session, int token, int64_t now,
-		 struct oracle_answer *ret)
+/* Who asks once more, by whatever name, gets the session that was made. */
+static int replay_reset(const struct oracle *o, int session, int known,
+			struct oracle_answer *ret)
 {
-	struct oracle_session *s;
-	int r = oracle_find_live(o, session, &s, ret);
+	const struct oracle_session *made = &o->sessions[known];
+	const char *key = o->sessions[session].key;
 
+	if (!made->previous ||
+	    (made->previous != session + 1 && known != session &&
+	     (!*key || strcmp(key, made->start.key) != 0)))
+		return ORACLE_OP_MISMATCH;
+	*ret = (struct oracle_answer){ .session = known,
+				       .replayed = true,
+				       .created = true };
+	return ORACLE_OK;
+}
+
+int oracle_reset(struct oracle *o, int session, int token, const char *op,
+		 int64_t now, struct oracle_answer *ret)
+{
+	int known = oracle_made_by(o, op), r;
+	struct oracle_session *s;
+
+	if (known >= 0 && oracle_session(o, session))
+		return replay_reset(o, session, known, ret);
+	r = oracle_find_live(o, session, &s, ret);
 	if (r == ORACLE_OK)
 		r = oracle_check_lease(s, token, now);
 	if (r != ORACLE_OK)
 		return r;
 	if (!*s->key || s->start.subagent || s->start.book)
 		return ORACLE_CONFLICT;
-	begin_anew(o, session, now, ret);
+	begin_anew(o, session, op, now, ret);
 	return ORACLE_OK;
 }
 
@@ -135,25 +156,98 @@ static void promote(struct oracle *o, int old, const struct oracle_route *x,
 	ret->first = at + 1;
 }
 
+/* Whether the session says that it is this person's. */
+static bool is_theirs(const struct oracle_session *s,
+		      const struct oracle_route *x)
+{
+	const char *channel = s->settings[SETTING_CHANNEL];
+	char full[400];
+
+	(void)snprintf(full, sizeof(full), "%s:%s",
+		       *channel ? channel : x->channel,
+		       s->settings[SETTING_USER]);
+	return strcasecmp(s->settings[SETTING_USER], x->user) == 0 ||
+	       strcasecmp(full, x->user) == 0;
+}
+
+/* The free ones of the older names, each a line that belongs to the last. */
+static void take_free_aliases(struct oracle *o, int session,
+			      const struct oracle_route *x, int64_t now)
+{
+	struct oracle_session *s = &o->sessions[session];
+	struct oracle_start names = { .parent = -1 };
+	int last = s->n - 1;
+
+	add_free_aliases(o, x, &names);
+	for (int i = 0; i < names.n_aliases; i++) {
+		oracle_take_name(o, session, names.aliases[i], false);
+		(void)oracle_add_event(s, 'N', now);
+	}
+	for (int i = last; i < s->n; i++)
+		s->events[i].more = s->n - 1 - i;
+}
+
+/* What a session does not say yet is written down when a message finds it; who
+ * is not the user makes it one of several people.  One that was given this key
+ * by hand is of this conversation from now on. */
+static void complete(struct oracle *o, int session,
+		     const struct oracle_route *x, int64_t now)
+{
+	struct oracle_session *s = &o->sessions[session];
+	char *user = s->settings[SETTING_USER];
+	char *channel = s->settings[SETTING_CHANNEL];
+	const char *becomes = x->user;
+
+	if (!s->scoped && strcmp(s->key, x->key) != 0)
+		return;
+	if (strcmp(user, "*") == 0 || (*user && !is_theirs(s, x)))
+		becomes = "*";
+	if (s->scoped && *channel && strcmp(user, becomes) == 0)
+		return;
+	SET(s->settings[SETTING_USER], becomes);
+	if (!*channel)
+		SET(s->settings[SETTING_CHANNEL], x->channel);
+	(void)oracle_add_event(s, 'P', now);
+	if (!s->scoped)
+		take_free_aliases(o, session, x, now);
+	s->scoped = true;
+}
+
+/* What is somebody's own is given to nobody else. */
+static bool is_others(const struct oracle_session *s,
+		      const struct oracle_route *x)
+{
+	return !s->scoped && *s->settings[SETTING_USER] && !is_theirs(s, x);
+}
+
 int oracle_route(struct oracle *o, const struct oracle_route *x, int64_t now,
 		 struct oracle_answer *ret)
 {
 	struct oracle_start start = { .parent = -1 };
 	int holder = oracle_holder(o, x->key), older = find_older(o, x);
+	struct oracle_session *s;
 
 	*ret = (struct oracle_answer){ .session = holder };
-	if (holder >= 0) {
-		if (oracle_is_over(o, holder, now))
-			begin_anew(o, holder, now, ret);
+	if (holder >= 0 && is_others(&o->sessions[holder], x))
+		return ORACLE_CONFLICT;
+	if (holder >= 0 && !oracle_is_over(o, holder, now)) {
+		complete(o, holder, x, now);
 		return ORACLE_OK;
 	}
-	if (older >= 0) {
+	if (holder >= 0) {
+		begin_anew(o, holder, "", now, ret);
+	} else if (older >= 0) {
+		if (is_others(&o->sessions[older], x))
+			return ORACLE_CONFLICT;
 		promote(o, older, x, now, ret);
 	} else {
 		SET(start.key, x->key);
 		add_free_aliases(o, x, &start);
 		oracle_begin(o, &start, now, ret);
 	}
-	o->sessions[ret->session].scoped = true;
+	s = &o->sessions[ret->session];
+	s->scoped = true;
+	SET(s->settings[SETTING_USER], x->user);
+	SET(s->settings[SETTING_CHANNEL], x->channel);
 	return ORACLE_OK;
 }

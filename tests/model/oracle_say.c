@@ -69,6 +69,7 @@ static bool same_message(const struct oracle_message *a,
 			 const struct oracle_message *b)
 {
 	return a->role == b->role && a->results_only == b->results_only &&
+	       a->background == b->background &&
 	       strcmp(a->text, b->text) == 0 &&
 	       strcmp(a->image, b->image) == 0 &&
 	       strcmp(a->from, b->from) == 0 && a->has_usage == b->has_usage &&
@@ -81,17 +82,19 @@ static bool same_message(const struct oracle_message *a,
 static int same_request(const struct oracle_session *s, int at,
 			const struct oracle_words *x)
 {
-	for (int i = 0; i < x->n; i++) {
+	int n = s->events[at].more + 1;
+
+	for (int i = 0; i < x->n && at + i < s->n; i++) {
 		const struct oracle_event *e = &s->events[at + i];
 
 		/* What it was is not known any more, only that it was. */
 		if (e->type == 'G' || e->type == 0)
 			return ORACLE_DELETED;
-		if (e->type != 'M' || s->events[at].more != x->n - 1 ||
+		if (e->type != 'M' || i >= n ||
 		    !same_message(&e->message, &x->v[i]))
 			return ORACLE_OP_MISMATCH;
 	}
-	return ORACLE_OK;
+	return x->n == n ? ORACLE_OK : ORACLE_OP_MISMATCH;
 }
 
 int oracle_append(struct oracle *o, int session, const struct oracle_words *x,

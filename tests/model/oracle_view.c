@@ -124,7 +124,8 @@ int oracle_fork(struct oracle *o, int session, int at, const char *slug,
 	if (known >= 0) {
 		s = &o->sessions[known];
 		if (!s->start.is_fork || s->start.forked_from != session ||
-		    (at && at < s->base))
+		    s->start.asked_at != at ||
+		    strcmp(s->start.settings[SETTING_SLUG], slug) != 0)
 			return ORACLE_OP_MISMATCH;
 		*ret = (struct oracle_answer){ .session = known,
 					       .first = s->base + 1,
@@ -147,6 +148,7 @@ int oracle_fork(struct oracle *o, int session, int at, const char *slug,
 	inherited =
 		at ? count_up_to(o, session, at) : s->inherited + s->messages;
 	begin_fork(o, session, point, inherited, slug, op, now, ret);
+	o->sessions[ret->session].start.asked_at = at;
 	return ORACLE_OK;
 }
 

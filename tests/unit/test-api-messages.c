@@ -376,7 +376,7 @@ static void redacted_messages_are_hidden(void **state)
 		is_true(element(yyjson_obj_get(v, "messages"), 1), "redacted"));
 	refuse(lab, "{'method':'message','session':'k','message':3}",
 	       WEFT_NOT_FOUND,
-	       "message 3 is redacted; it is shown with \"redacted\":true");
+	       "message 3 is redacted; the option redacted shows it");
 	v = call(lab, "{'method':'message','session':'k','message':3,"
 		      "'redacted':true}");
 	assert_true(is_true(v, "redacted"));

@@ -347,7 +347,8 @@ static void a_subagent_has_a_parent(void **state)
 	refuse(lab, "{'method':'new','kind':'subagent'}", WEFT_INVALID,
 	       "parent: a subagent must have one");
 	refuse(lab, "{'method':'new','parent':'p'}", WEFT_INVALID,
-	       "parent: only a subagent has one; say \"kind\":\"subagent\"");
+	       "parent: only a subagent has one; for that the kind is "
+	       "subagent");
 	refuse(lab, "{'method':'new','parent_tool_use_id':'t'}", WEFT_INVALID,
 	       "parent_tool_use_id: only a subagent has one");
 	refuse(lab, "{'method':'new','kind':'subagent','parent':'nobody'}",

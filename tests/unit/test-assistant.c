@@ -31,8 +31,9 @@ static const char *const files[] = {
 };
 
 static const char config[] =
-	"{\"session\":{\"dimensions\":[\"sender\"]},\"agents\":{\"sticky\":"
-	"true,\"list\":[{\"id\":\"nikki\"},{\"id\":\"sasha\"}]},"
+	"{\"session\":{\"dimensions\":[\"sender\"],\"identity_links\":"
+	"{\"dan\":[\"dan\"]}},\"agents\":{\"sticky\":true,"
+	"\"list\":[{\"id\":\"nikki\"},{\"id\":\"sasha\"}]},"
 	"\"retention\":{\"rules\":[{\"idle_days\":30}]}}";
 
 struct lab {
@@ -229,6 +230,8 @@ static void agents_stay(void **state)
 	yyjson_val *root = yyjson_doc_get_root(doc), *key;
 	yyjson_obj_iter it =
 		yyjson_obj_iter_with(yyjson_obj_get(root, "sticky_agent"));
+	struct weft_answer *fresh = NULL;
+	struct weft_chat_options chat;
 	struct weft_route_options o;
 	struct weft_routed r;
 
@@ -253,6 +256,14 @@ static void agents_stay(void **state)
 		yyjson_get_str(yyjson_obj_get(
 			root, "new_session_agent_for_dan_on_telegram")),
 		"Sasha");
+	weft_chat_options_init(&chat, sizeof(chat));
+	chat.user = STR("dan");
+	chat.platform = STR("telegram");
+	ok(lab, weft_chat_new_session(lab->store, &chat, &fresh, &lab->err));
+	assert_non_null(
+		strstr(weft_answer_text(fresh, NULL), "\"agent\":\"Sasha\""));
+	weft_answer_free(fresh);
+	/* Routing knows him by a link. */
 	weft_route_options_init(&o, sizeof(o));
 	o.channel = STR("telegram");
 	o.chat_type = STR("direct");

@@ -81,7 +81,7 @@ static void reserved_members_are_refused_by_name(void **state)
 		refuse(lab, json, WEFT_INVALID, message);
 	}
 	refuse(lab, "{" USER ",\"\\u0073eq\":1}", WEFT_INVALID,
-	       "seq: this name is reserved");
+	       "seq: this name is reserved; leave it out");
 }
 
 static void members_of_a_wrong_type_are_refused_by_name(void **state)
@@ -224,7 +224,8 @@ static void bad_parts_are_refused_by_place(void **state)
 		  "parts[0].type: expected a string that is not empty" },
 		{ PART(TEXT "," TEXT ",{\"type\":\"video\"}"),
 		  WEFT_UNKNOWN_PART_KIND,
-		  "parts[2].type: unknown kind of part \"video\"" },
+		  "parts[2].type: unknown kind of part \"video\"; there are "
+		  "text, thinking, tool_use, tool_result, image, opaque" },
 		{ PART("{\"type\":\"Text\",\"text\":\"\"}"),
 		  WEFT_UNKNOWN_PART_KIND, "\"Text\"" },
 		{ "{\"role\":\"user\",\"content\":[{\"type\":\"text\"}]}",

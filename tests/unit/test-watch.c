@@ -97,7 +97,6 @@ static void say_elsewhere(struct bench *b, const struct weft_id *id)
 
 	plan_init(&plan, b->engine);
 	plan.requests = q;
-	plan.n_requests = 1;
 	q->next = NULL;
 	assert_int_equal(
 		b->store->ops->write(b->store, &want, plan_batch, &plan, NULL),
