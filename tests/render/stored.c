@@ -41,8 +41,8 @@ struct scene {
 	size_t next; /* of its messages */
 	char ids[SESSIONS][WEFT_ID_CHARS + 1];
 	size_t n;
-	bool on_disk; /* what needs all files may find a damaged one */
-	bool damaged; /* its own files were */
+	bool on_disk;   /* what needs all files may find a damaged one */
+	size_t damages; /* of its own files */
 	bool wrong;
 	struct weft_error err; /* of the last call */
 };
@@ -140,7 +140,7 @@ static void check_window(struct scene *s)
 	if (!doc) {
 		/* Only where nobody can know what was there. */
 		count.unreadable++;
-		if (!s->damaged || s->err.code != WEFT_CORRUPT) {
+		if (!s->damages || s->err.code != WEFT_CORRUPT) {
 			(void)printf("# %s\n", s->err.message);
 			s->wrong = true;
 		}
@@ -433,21 +433,39 @@ static size_t spoil(struct scene *s, char *text, size_t len)
 	}
 }
 
+/* The file of a session; NULL: of this one nothing can be told any more. */
+static yyjson_doc *look_up(struct scene *s, const char *id, const char **path)
+{
+	yyjson_doc *doc =
+		callf(s, "{\"method\":\"show\",\"session\":\"%s\"}", id);
+
+	must(doc || (s->damages && s->err.code == WEFT_CORRUPT));
+	*path = yyjson_get_str(
+		yyjson_obj_get(yyjson_doc_get_root(doc), "path"));
+	return doc;
+}
+
 static void damage_file(struct scene *s)
 {
-	char *path = file_of(s->store, any_session(s));
+	const char *path = NULL;
+	yyjson_doc *doc = look_up(s, any_session(s), &path);
 	size_t len = 0;
-	char *text = read_all(path, &len);
-	char *room = realloc(text, 2 * len + 1);
+	char *text, *room;
 
+	if (!doc)
+		return;
+	must(path != NULL);
+	text = read_all(path, &len);
+	room = realloc(text, 2 * len + 1);
 	must(room != NULL);
 	if (len > 0) {
 		len = spoil(s, room, len);
 		write_all(path, room, len);
+		s->damages++;
 		count.damages++;
 	}
 	free(room);
-	free(path);
+	yyjson_doc_free(doc);
 }
 
 /* ---- scenes ---- */
@@ -508,7 +526,6 @@ static bool run_scene(struct weft_store *store, bool on_disk, uint64_t seed)
 		if (pick(s, 2))
 			check_window(s);
 	}
-	s->damaged = on_disk;
 	for (size_t i = 0; on_disk && i < 4 && !s->wrong; i++) {
 		damage_file(s);
 		for (size_t k = 0; k < 6; k++)
