@@ -34,12 +34,12 @@ static void fill(struct weft_store *s)
 	free(ask(s, "{'method':'alias','session':'victim','alias':'prey'}"));
 	for (int i = 0; i < GOOD_MESSAGES; i++) {
 		(void)snprintf(text, sizeof(text), "good %d", i);
-		(void)say(s, "good", text);
+		(void)say_to(s, "good", text);
 	}
 	for (int i = 0; i < VICTIM_MESSAGES; i++) {
 		(void)snprintf(text, sizeof(text), "victim %d \\u00e9\\u2028",
 			       i);
-		(void)say(s, "victim", text);
+		(void)say_to(s, "victim", text);
 	}
 }
 
@@ -220,7 +220,7 @@ static void read_with_every_damage(const struct place *p, const char *path,
 	const size_t from = random_below((uint32_t)stride);
 	const size_t every = is_sanitized() ? 17 : 1; /* of the heads */
 	size_t len, n = 0;
-	char *bytes = read_all(path, &len);
+	char *bytes = read_file(path, &len);
 
 	for (size_t at = 0; at < len; at++) {
 		bool in_head = head(bytes, len, at) && at % every == 0;
@@ -292,7 +292,7 @@ static bool is_kept(const struct place *p, const char *line, size_t len)
 
 	/* Without a line that can be read it is in damaged/ as a whole. */
 	if (access(victim_file, R_OK) == 0) {
-		bytes = read_all(victim_file, &n);
+		bytes = read_file(victim_file, &n);
 		found = memmem(bytes, n, line, len) != NULL;
 		free(bytes);
 	}
@@ -302,7 +302,7 @@ static bool is_kept(const struct place *p, const char *line, size_t len)
 	must(list != NULL);
 	while (fgets(path, sizeof(path), list)) {
 		path[strcspn(path, "\n")] = '\0';
-		bytes = read_all(path, &n);
+		bytes = read_file(path, &n);
 		found += memmem(bytes, n, line, len) != NULL;
 		free(bytes);
 	}
@@ -348,7 +348,7 @@ static void repair_damaged(const struct place *p)
 	struct weft_error err = { 0 };
 	struct weft_store *s;
 	size_t len;
-	char *was = read_all(victim_file, &len);
+	char *was = read_file(victim_file, &len);
 	int r;
 
 	s = open_place(p, OPTIONS, WEFT_OPEN_REPAIR);
@@ -373,7 +373,7 @@ static void repair_with_damage(const struct place *p, const char *path,
 	char *bytes;
 
 	copy_tree(template, p->store);
-	bytes = read_all(path, &len);
+	bytes = read_file(path, &len);
 	for (unsigned i = 0; i < rounds; i++) {
 		size_t at = (i * (len / rounds) + i * 7) % len;
 
@@ -415,7 +415,7 @@ static void check_everything(const struct place *p, uint32_t flags)
 	if (flags & WEFT_OPEN_REPAIR)
 		repair_clean(s);
 	must(is_clean(s, true));
-	(void)say(s, "victim", "and on");
+	(void)say_to(s, "victim", "and on");
 	close_place(s);
 }
 
@@ -428,7 +428,7 @@ static void open_with_damage(const struct place *p, const char *name,
 
 	copy_tree(template, p->store);
 	join_path(path, p->store, name);
-	bytes = read_all(path, &len);
+	bytes = read_file(path, &len);
 	if (reach > len)
 		reach = len;
 	for (unsigned i = 0; i < rounds; i++) {

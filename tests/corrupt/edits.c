@@ -71,13 +71,13 @@ static void edit_stale(struct weft_store *s, const struct edit *e,
 {
 	char copy[512];
 	size_t len;
-	char *bytes = read_all(file, &len);
+	char *bytes = read_file(file, &len);
 
 	(void)snprintf(copy, sizeof(copy), "%s.copy", file);
 	write_all(copy, bytes, len);
 	free(bytes);
 	run_edit(e, copy);
-	(void)say(s, "edited", "meanwhile");
+	(void)say_to(s, "edited", "meanwhile");
 	must(rename(copy, file) == 0);
 }
 
@@ -92,7 +92,7 @@ static void write_edit_write(void *ctx)
 	file = file_of(s, "edited");
 	for (int i = 0; i < BEFORE; i++) {
 		(void)snprintf(text, sizeof(text), "before %d quick", i);
-		seq = say(s, "edited", text);
+		seq = say_to(s, "edited", text);
 	}
 	if (scene->stale) {
 		edit_stale(s, scene->edit, file);
@@ -102,7 +102,7 @@ static void write_edit_write(void *ctx)
 	}
 	for (int i = 0; i < AFTER; i++) {
 		(void)snprintf(text, sizeof(text), "after %d", i);
-		must(say(s, "edited", text) > seq);
+		must(say_to(s, "edited", text) > seq);
 		seq++;
 	}
 	free(file);
@@ -183,16 +183,16 @@ static void line_separators_and_long_lines_survive(void **state)
 	place_clear(*state);
 	s = open_place(*state, NULL, 0);
 	begin_session(s, "odd");
-	(void)say(s, "odd", separator);
+	(void)say_to(s, "odd", separator);
 	must(try_say(s, "odd", text, NULL, &receipt, &err) == WEFT_OK);
-	(void)say(s, "odd", separator);
+	(void)say_to(s, "odd", separator);
 	for (int i = 0; i < 2; i++) {
 		must(count_said(s, "odd", separator) == 2);
 		must(is_clean(s, true));
 		close_place(s);
 		s = open_place(*state, NULL, 0);
 	}
-	must(say(s, "odd", "the end") == receipt.seq + 2);
+	must(say_to(s, "odd", "the end") == receipt.seq + 2);
 	close_place(s);
 	free(text);
 }
@@ -234,8 +234,8 @@ static void fill(struct weft_store *s)
 		    "'how':'move'}"));
 	free(ask(s, "{'method':'rename','session':'other','slug':'a slug'}"));
 	for (int i = 0; i < 5; i++) {
-		(void)say(s, "one", "hello");
-		(void)say(s, "two", "hello");
+		(void)say_to(s, "one", "hello");
+		(void)say_to(s, "two", "hello");
 	}
 	free(ask(s, "{'method':'redact','session':'two','messages':[4]}"));
 	free(ask(s, "{'method':'pin','session':'one'}"));
@@ -267,7 +267,7 @@ static void without_its_catalogue_a_store_answers_the_same(void **state)
 	assert_same(&before, &after);
 	/* Under a running process, and a checkpoint follows. */
 	remove_catalog(p);
-	(void)say(s, "other", "one more");
+	(void)say_to(s, "other", "one more");
 	for (int i = 0; i < 5; i++)
 		free(before.v[i]);
 	before = ask_all(s);
@@ -344,7 +344,7 @@ static void a_group_without_its_end_is_not_there(void **state)
 	place_clear(p);
 	s = open_place(p, NULL, 0);
 	begin_session(s, "cut");
-	(void)say(s, "cut", "before");
+	(void)say_to(s, "cut", "before");
 	for (int i = 0; i < 60; i++)
 		(void)snprintf(group + strlen(group),
 			       sizeof(group) - strlen(group),
@@ -354,7 +354,7 @@ static void a_group_without_its_end_is_not_there(void **state)
 	     WEFT_OK);
 	file = file_of(s, "cut");
 	close_place(s);
-	text = read_all(file, &len);
+	text = read_file(file, &len);
 	do
 		len--;
 	while (text[len - 1] != '\n');

@@ -44,7 +44,7 @@ static void make_store(struct place *p)
 	place_clear(p);
 	s = open_place(p, NULL, 0);
 	begin_session(s, "a");
-	(void)say(s, "a", "hello");
+	(void)say_to(s, "a", "hello");
 	close_place(s);
 }
 
@@ -97,7 +97,7 @@ static void write_format(const struct place *p, const char *from,
 	size_t len;
 
 	join_path(path, p->store, "weft.json");
-	bytes = read_all(path, &len);
+	bytes = read_file(path, &len);
 	at = strstr(bytes, from);
 	must(at != NULL);
 	must(asprintf(&changed, "%.*s%s%s", (int)(at - bytes), bytes, to,
@@ -137,7 +137,7 @@ static void what_needs_more_is_not_written_to(void **state)
 	s = open_place(p, NULL, 0);
 	file = file_of(s, "a");
 	close_place(s);
-	bytes = read_all(file, &len);
+	bytes = read_file(file, &len);
 	at = strstr(bytes, "\"needs\":[]");
 	must(at != NULL);
 	*at = '\0';
@@ -155,7 +155,7 @@ static void what_needs_more_is_not_written_to(void **state)
 	must(!is_clean(s, false));
 	free(ask(s, "{'method':'repair'}"));
 	close_place(s);
-	now = read_all(file, &now_len);
+	now = read_file(file, &now_len);
 	must(now_len == strlen(changed) && memcmp(now, changed, now_len) == 0);
 	free(now);
 	free(changed);
@@ -238,7 +238,7 @@ static void write_and_wait(void *ctx)
 	struct weft_store *s = open_place(ctx, NULL, 0);
 
 	begin_session(s, "new");
-	(void)say(s, "a", "not yet in the catalogue");
+	(void)say_to(s, "a", "not yet in the catalogue");
 	(void)raise(SIGSTOP);
 }
 
@@ -250,7 +250,7 @@ static void cut_file(const struct place *p)
 	size_t len;
 
 	close_place(s);
-	bytes = read_all(file, &len);
+	bytes = read_file(file, &len);
 	must(memmem(bytes, len, "not yet", 7) != NULL);
 	len = (size_t)(strstr(bytes, "\"hello\"") - bytes);
 	len += strcspn(bytes + len, "\n") + 1;
@@ -330,7 +330,7 @@ static void a_reader_follows_a_writer_of_another_process(void **state)
 	s = open_place(p, NULL, 0);
 	pid = start_child(read_along, &w);
 	must(read(ends[0], &c, 1) == 1);
-	must(say(s, "a", "later") == 3);
+	must(say_to(s, "a", "later") == 3);
 	join_child(pid);
 	close_place(s);
 	(void)close(ends[0]);
@@ -418,7 +418,7 @@ static void mount_and_try(void *ctx)
 		struct weft_store *s = open_place(p, NULL, 0);
 
 		begin_session(s, "a");
-		(void)say(s, "a", "hello");
+		(void)say_to(s, "a", "hello");
 		close_place(s);
 	}
 	must(mount(NULL, p->root, NULL, MS_REMOUNT | MS_RDONLY, NULL) == 0);

@@ -127,7 +127,7 @@ static void other_processes_come_in_between(void **state)
 		struct weft_store *s = open_place(*state, NULL, 0);
 
 		at[1] = now_us();
-		(void)say(s, "hot0", "me too");
+		(void)say_to(s, "hot0", "me too");
 		at[2] = now_us();
 		assert_true(count_said(s, "cold7", "cold") > 0);
 		at[3] = now_us();
@@ -162,7 +162,7 @@ static int setup(void **state)
 	for (int i = 0; i < COLD; i++) {
 		(void)snprintf(key, sizeof(key), "cold%d", i);
 		begin_session(s, key);
-		(void)say(s, key, "cold");
+		(void)say_to(s, key, "cold");
 	}
 	close_place(s);
 	return 0;

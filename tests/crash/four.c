@@ -48,7 +48,7 @@ static void writer_main(void *ctx)
 	for (;;) {
 		int64_t before = now_us();
 
-		(void)say(s, "hot", "a message of some bytes");
+		(void)say_to(s, "hot", "a message of some bytes");
 		note_wait(shared, w->no, now_us() - before);
 	}
 }

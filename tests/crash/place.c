@@ -255,7 +255,7 @@ int try_say(struct weft_store *s, const char *session, const char *text,
 	return r;
 }
 
-uint64_t say(struct weft_store *s, const char *session, const char *text)
+uint64_t say_to(struct weft_store *s, const char *session, const char *text)
 {
 	struct weft_receipt receipt = { 0 };
 	struct weft_error err = { 0 };
@@ -365,7 +365,7 @@ void kill_child(pid_t pid)
 
 /* ---- files ---- */
 
-char *read_all(const char *path, size_t *ret_len)
+char *read_file(const char *path, size_t *ret_len)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -433,7 +433,7 @@ static int copy_one(const char *path, const struct stat *st, int kind,
 		       path + strlen(walk.from));
 	if (kind == FTW_D)
 		return mkdir(to, st->st_mode & 0777);
-	bytes = read_all(path, &len);
+	bytes = read_file(path, &len);
 	write_all(to, bytes, len);
 	free(bytes);
 	return 0;
@@ -464,7 +464,7 @@ static int digest_one(const char *path, const struct stat *st, int kind,
 	mix(&st->st_mode, sizeof(st->st_mode), &sum);
 	mix(&st->st_mtim, sizeof(st->st_mtim), &sum);
 	if (kind == FTW_F) {
-		bytes = read_all(path, &len);
+		bytes = read_file(path, &len);
 		mix(bytes, len, &sum);
 		free(bytes);
 	}

@@ -67,7 +67,7 @@ void begin_session(struct weft_store *s, const char *key);
 /* Append one message of the user; op may be NULL. */
 int try_say(struct weft_store *s, const char *session, const char *text,
 	    const char *op, struct weft_receipt *ret, struct weft_error *err);
-uint64_t say(struct weft_store *s, const char *session, const char *text);
+uint64_t say_to(struct weft_store *s, const char *session, const char *text);
 /* How many events of a session say exactly this. */
 size_t count_said(struct weft_store *s, const char *session, const char *text);
 /* Does verify find nothing?  If not, and `aloud`, print what it found. */
@@ -87,7 +87,7 @@ void kill_child(pid_t pid);
 
 /* ---- files ---- */
 
-char *read_all(const char *path, size_t *ret_len); /* free() it */
+char *read_file(const char *path, size_t *ret_len); /* free() it */
 void write_all(const char *path, const char *bytes, size_t len);
 void copy_tree(const char *from, const char *to);
 void remove_tree(const char *path);

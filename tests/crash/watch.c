@@ -59,7 +59,7 @@ static long long usual_wait(struct weft_store *s)
 		uint64_t seq;
 
 		sleep_ms(2);
-		seq = say(s, "w", "wake up");
+		seq = say_to(s, "w", "wake up");
 		told = now_us();
 		while (atomic_load(&shared->head) < seq)
 			must(now_us() - told < 5000000);
@@ -214,7 +214,7 @@ static void idle_main(void *ctx)
 {
 	struct weft_store *s = open_place(ctx, NULL, 0);
 
-	(void)say(s, "w", "and now nothing");
+	(void)say_to(s, "w", "and now nothing");
 	atomic_store(&shared->ready, 1);
 	for (;;)
 		(void)pause();

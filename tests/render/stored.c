@@ -455,7 +455,7 @@ static void damage_file(struct scene *s)
 	if (!doc)
 		return;
 	must(path != NULL);
-	text = read_all(path, &len);
+	text = read_file(path, &len);
 	room = realloc(text, 2 * len + 1);
 	must(room != NULL);
 	if (len > 0) {
